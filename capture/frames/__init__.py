@@ -1,0 +1,1 @@
+"""Python frames: hook, decoding, tracing, guards and assembling of replacement code."""

@@ -1,0 +1,1 @@
+"""From a graph to loaded machine code: lower, schedule, plan memory, render, build, execute."""

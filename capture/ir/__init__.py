@@ -1,0 +1,1 @@
+"""The graph language: types, sizes, operations and the passes over them."""
