@@ -27,13 +27,12 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir import op as ops
-from capture.ir.shapes import Size
 from capture.ir.types import ArrayType, Type, type_of
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The user's instruction a node stands for."""
+    """The user's instruction a node stands for: file, line, qualified function name, name of its module."""
 
     file: str
     line: int
@@ -126,7 +125,7 @@ def buffer(node: Node) -> Node:
     return node
 
 
-@dataclass
+@dataclass(eq=False)
 class Graph:
     """Nodes in program order; append-only while it is built."""
 
@@ -198,6 +197,12 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def truncate(self, length: int) -> None:
+        """Forget the nodes from ``length`` on: the step that added them is given up."""
+        for node in self.nodes[length:]:
+            self._names.discard(node.name)
+        del self.nodes[length:]
+
     # reading --------------------------------------------------------------------------------------------------
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)
@@ -223,6 +228,14 @@ class Graph:
         """The placeholders whose memory the graph writes: effects that the caller sees."""
         stores = (node for node in self.nodes if node.target == "store" and node.kind == "call")
         return tuple(dict.fromkeys(owner for node in stores if (owner := buffer(node)).kind == "placeholder"))
+
+    def __eq__(self, other: object) -> bool:
+        """Same nodes in the same order, constants compared by their bits; positions and the graph's name aside."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return len(self) == len(other) and all(map(_same_node, self.nodes, other.nodes))
+
+    __hash__ = object.__hash__
 
     def users(self) -> dict[Node, list[Node]]:
         """Who reads each node."""
@@ -259,6 +272,25 @@ class Graph:
         from capture.ir.verify import verify
 
         verify(self)
+
+
+def _same_node(left: Node, right: Node) -> bool:
+    return (
+        (left.name, left.kind, left.target, left.type) == (right.name, right.kind, right.target, right.type)
+        and _comparable(left.args) == _comparable(right.args)
+        and _comparable(tuple(left.params.items())) == _comparable(tuple(right.params.items()))
+    )
+
+
+def _comparable(value: Any) -> Any:
+    """A stand-in that compares by structure: nodes by name, arrays and floats by bits, numbers with their type."""
+    if isinstance(value, tuple):
+        return tuple(map(_comparable, value))
+    if isinstance(value, Node):
+        return ("node", value.name)
+    if isinstance(value, np.ndarray | np.generic):
+        return ("array", value.dtype, value.shape, value.tobytes())
+    return (type(value).__name__, repr(value) if isinstance(value, float | complex) else value)
 
 
 def map_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,5 +333,3 @@ class Transformer:
     def copy(self, node: Node) -> Node:
         params = {key: self.mapped(value) for key, value in node.params.items()}
         return self.graph.append(replace(node, args=self.mapped(node.args), params=params))
-
-

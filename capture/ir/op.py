@@ -41,9 +41,9 @@ class CannotInfer(Exception):
 class Pointwise:
     """One result element from the operands' elements at the same (broadcast) index.
 
-    ``element(s, *elements, **params)``; the result is cast to the node's dtype. ``loop(*operands, **params)`` gives the dtypes
-    to which the operands are cast first (default: as they are; a literal takes the loop's dtype). Creation ops have no
-    operands and use ``s.index(axis)``.
+    ``element(s, *elements, **params)``; the result is cast to the node's dtype. ``loop(*operands, **params)`` gives
+    the dtypes to which the operands are cast first (default: as they are; a literal takes the loop's dtype).
+    Creation ops have no operands and use ``s.index(axis)``.
     """
 
     element: Callable[..., Any]
@@ -64,8 +64,8 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class ViewOf:
-    """A view. ``strided(view, **params)`` maps a ``Strided`` (offset, shape, strides: sizes, in elements);
-    ``index(out_index, in_shape, **params)`` gives the operand's index for a result index, for operands without memory.
+    """A view. ``strided(view, **params)`` maps a ``Strided``; ``index(out_index, in_shape, **params)`` gives the
+    operand's index for a result index, for operands without memory.
     """
 
     strided: Callable[..., Any]
@@ -119,7 +119,7 @@ class Op:
     operators: tuple[str, ...] = ()
     infer: Callable[..., Any] | None = None
     reference: Callable[..., Any] | None = None
-    source: str = ""  # how it is written in NumPy source, e.g. "np.{name}({args})"; default from ``reference``
+    source: str | Callable[..., str] = ""  # NumPy source: a format of operands {0}, {1} and params, or a function
     lower: Lowering | None = None
     expand: Callable[..., Any] | None = None
     accepts_out: bool = False  # ``out=`` may be turned into a store of the result

@@ -36,8 +36,8 @@ class Layout:
 
     ``ranks[k]`` orders the axes by the size of their stride, larger for a larger stride; equal strides share a
     rank, and axes of size 1 or stride 0 have rank 0. ``dense`` says that the elements fill one block of memory
-    without gaps, with positive strides, axes nested in the order of the ranks. ``inner`` says that
-    neighbours along the axis of the lowest nonzero rank are neighbours in memory.
+    without gaps, with positive strides, axes nested in the order of the ranks. ``inner`` says that neighbours
+    along the axis of the lowest nonzero rank are neighbours in memory.
     """
 
     ranks: tuple[int, ...]
@@ -104,9 +104,9 @@ def _is_dense(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bo
 def keep_order(layouts: Sequence[Layout], ndim: int) -> tuple[int, ...]:
     """The axes of a ufunc's fresh output, outermost first, as ``order='K'`` nests them.
 
-    ``layouts`` are those of the operands after broadcasting to ``ndim`` axes (rank 0 on broadcast axes). The same
-    insertion sort as NumPy's iterator (``npyiter_find_best_axis_ordering``): start from C order; an axis moves
-    inward when its stride is smaller in the first operand that can tell, and C order wins conflicts.
+    ``layouts`` are those of the operands after broadcasting to ``ndim`` axes (rank 0 on broadcast axes). It is
+    the insertion sort of NumPy's iterator (``npyiter_find_best_axis_ordering``): start from C order; an axis
+    moves inward when its stride is smaller in the first operand that can tell, and C order wins conflicts.
     """
     order = list(range(ndim - 1, -1, -1))  # innermost first, as the iterator keeps them
     ranks = [(0,) * (ndim - len(layout.ranks)) + layout.ranks for layout in layouts]
@@ -157,13 +157,13 @@ class ArrayType:
         name = SHORT_NAMES.get(self.dtype, str(self.dtype))
         if self.scalar:
             return f"{name}()"
-        layout = "" if self.layout is None or self.layout.is_c else f"{{{self.layout}}}"
+        layout = "" if self.layout is not None and self.layout.is_c else f"{{{self.layout or '?'}}}"
         return f"{name}[{', '.join(map(str, self.shape))}]{layout}"
 
 
 @dataclass(frozen=True, slots=True)
 class NumberType:
-    """A Python number that is not known while compiling; ``size`` is its value as a size expression, for ints."""
+    """A Python number that is not known while compiling; ``size``: its value as a size expression, for ints."""
 
     python: type
     size: Size | None = None

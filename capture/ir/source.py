@@ -1,0 +1,90 @@
+"""A graph as runnable NumPy source: one assignment a node.
+
+    import numpy as np
+
+    def softmax(x):
+        subtract = np.subtract(x, maximum)  # model.py:12
+        ...
+
+An op is written as its record's ``source`` says: a format over the operands ``{0}``, ``{1}`` and the parameters
+by name, or a function of the written operands and parameters; by default its ``reference`` is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from capture.ir.graph import Graph, Node, Step
+from capture.ir.op import Op, get
+
+_HEADER = "import numpy as np\nfrom capture.ir.op import get as _op\n"
+
+
+def python_source(graph: Graph) -> str:
+    """Source of a module with one function, named as the graph, from the graph's inputs to the tuple of its results."""
+    inputs = ", ".join(node.name for node in graph.placeholders)
+    lines = [_HEADER, "", f"def {graph.name}({inputs}):"]
+    for node in graph:
+        if node.kind == "placeholder":
+            continue
+        comment = f"  # {node.position}" if node.position else ""
+        lines.extend(f"    {line}{comment}" for line in _statements(node))
+    return "\n".join(lines) + "\n"
+
+
+def _statements(node: Node) -> list[str]:
+    if node.kind == "output":
+        return [f"return {write(node.args)}"]
+    if node.kind == "constant":
+        return [f"{node.name} = {_write_array(node)}"]
+    if node.target == "store":
+        version, value = node.args
+        region = version.name
+        for step in node.params["region"]:
+            region = _write_step(region, step)
+        return [f"{region}[...] = {write(value)}", f"{node.name} = {version.name}"]
+    return [f"{node.name} = {write_call(node.op, tuple(map(write, node.args)), dict(node.params))}"]
+
+
+def _write_step(operand: str, step: Step) -> str:
+    return write_call(get(step.op), (operand,), dict(step.params))
+
+
+def write_call(op: Op, operands: tuple[str, ...], params: dict[str, Any]) -> str:
+    """The expression that applies ``op`` to operands that are written already."""
+    if callable(op.source):
+        return op.source(*operands, **params)
+    written = {name: write(value) for name, value in params.items()}
+    if op.source:
+        return op.source.format(*operands, **written)
+    given = [f"{name}={text}" for name, text in written.items() if text != write(op.defaults.get(name))]
+    return f"{_callee(op)}({', '.join([*operands, *given])})"
+
+
+def _callee(op: Op) -> str:
+    name = getattr(op.reference, "__name__", "")
+    if getattr(np, name, None) is op.reference:
+        return f"np.{name}"
+    return f"_op({op.name!r}).reference"
+
+
+def write(value: Any) -> str:
+    """A literal, node or tuple of these as Python source."""
+    if isinstance(value, Node):
+        return value.name
+    if isinstance(value, tuple):
+        return f"({', '.join(map(write, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, np.dtype):
+        return f"np.dtype({value.str!r})"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float({str(value)!r})"
+    return repr(value)
+
+
+def _write_array(node: Node) -> str:
+    (value,) = node.args
+    code = f"np.frombuffer(bytes.fromhex({value.tobytes().hex()!r}), {write(value.dtype)})"
+    code = f"{code}.reshape({write(value.shape)}).copy()"
+    return f"{code}[()]" if node.type.scalar else code
