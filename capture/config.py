@@ -163,6 +163,11 @@ def _default_cache_dir() -> Path:
         return Path(tempfile.gettempdir(), f"capture-{os.getuid()}")
 
 
+def child_environment(**more: str) -> dict[str, str]:
+    """The environment for a program we start: this process's, messages in English, and what is given."""
+    return {**os.environ, "LC_ALL": "C", **more}
+
+
 # ------------------------------------------------------------------ the table
 
 
@@ -266,7 +271,7 @@ class Options:
         _text_or_none(),
         "The C compiler's command, with arguments if need be.",
         env="CAPTURE_CC",
-        words="cc, gcc, clang on PATH, then the package ziglang",
+        words="gcc, cc or clang on PATH, else the package ziglang",
     )
     cache_dir: Path = _option(  # noqa: RUF009 (likewise)
         _path(optional=False),
