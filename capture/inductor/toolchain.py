@@ -230,9 +230,7 @@ def _probe(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
     record = cache.load_entry(key)
     if record is not None:
         fields = json.loads(record)
-        restored: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()
-        }
+        restored: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
         return Toolchain(**restored)
     toolchain = _try(command, simd, fast_math)
     cache.store_entry(key, json.dumps(dataclasses.asdict(toolchain)).encode())
@@ -282,7 +280,7 @@ class _Bench:
         text.write_text(source)
         output = _run([*self.command, *flags, str(text), "-o", str(out), *libraries])
         if output is not None:
-            return output.strip() or "the compiler failed without a word"
+            return output
         try:
             ctypes.CDLL(str(out), mode=os.RTLD_NOW)
         except OSError as error:
@@ -330,8 +328,7 @@ def _choose_level(bench: _Bench, simd: str) -> tuple[tuple[str, ...], dict[str, 
         macros = bench.macros(flags)
         if macros:
             return flags, macros
-    output = _run([*bench.command, *ways[-1], "-dM", "-E", str(bench.folder / "empty.c"), "-o", os.devnull])
-    raise ToolchainError(_shorten(output or "it does not list its macros"))
+    raise ToolchainError(_shorten(bench.refusal("", ways[-1]) or "it does not list its macros"))
 
 
 def _level_of(macros: Mapping[str, str]) -> str:
@@ -427,8 +424,10 @@ def _run(command: Sequence[str]) -> str | None:
             return f"no result after {_TIMEOUT_SECONDS:.0f} s"
         except OSError as error:
             return error.strerror or str(error)
-    return None if done.returncode == 0 else done.stdout.decode(errors="replace")
+    if done.returncode == 0:
+        return None
+    return done.stdout.decode(errors="replace").strip() or f"exit status {done.returncode} without a word"
 
 
 def _shorten(text: str) -> str:
-    return "\n".join(text.strip().splitlines()[:_SHOWN_LINES])
+    return "\n".join(text.splitlines()[:_SHOWN_LINES])
