@@ -1,0 +1,146 @@
+"""The contract between code generation and the executor: what to allocate, run and return.
+
+In: made by ``schedule``/``memory``/``render`` for one graph. Out: handed, as is, to the C executor
+(``_executor.Executor``), which does everything at call time from it.
+
+*Numbers* are one int64 array per call. Its first part is read from the inputs: for each array input its ``ndim``
+sizes and then its ``ndim`` strides in bytes, for each number input its value (a float as its bit pattern); inputs
+in order. The rest is computed by the unit's ``sizes`` function from the first part (nothing to do when all is
+static: ``constants`` gives the values of numbers that do not depend on the inputs). Every size, stride, offset
+and extent below is an index into the numbers.
+
+The C unit exports ``void sizes(int64_t *numbers)`` when ``needs_sizes``, and for each kernel
+
+    void NAME(char *const *buffers, const int64_t *numbers, int64_t begin, int64_t end, char *scratch,
+              uint32_t *flags);
+
+``buffers`` holds the first byte of each buffer, by buffer id; a kernel runs iterations ``begin <= i < end`` of
+its outermost loop, so that the executor may split it over threads; ``scratch`` is private to the thread. ``flags``
+has one word per entry of ``Plan.flags``; a kernel ORs the ``FLAG_*`` bits of what an op raised into its word.
+A kernel assumes nothing about the floating-point status on entry (the executor clears it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from capture.ir.graph import Position
+
+FLAG_DIVIDE, FLAG_OVERFLOW, FLAG_UNDERFLOW, FLAG_INVALID = 1, 2, 4, 8
+FLAG_UNSURE = 16  # something was raised and the kernel cannot tell what NumPy would say
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One operation that may raise floating-point warnings, in program order."""
+
+    label: str  # as in "divide by zero encountered in LABEL"
+    position: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One graph input. ``kind``: array, scalar (a NumPy scalar), bool, int or float (Python numbers)."""
+
+    kind: str
+    dtype: np.dtype | None = None
+    ndim: int = 0
+    written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A block of memory. ``kind``:
+
+    * input: the data of input number ``source`` (buffer ids of inputs equal their input numbers; a scalar's or
+      number's value is put into 16 bytes of executor memory in its dtype, a Python int as int64, a float as double);
+    * constant: the array ``source``;
+    * arena: ``arena_offset`` is a number: byte offset in the call's arena, 64-byte aligned;
+    * output: a new ndarray, allocated by NumPy: ``shape`` and ``strides`` (bytes) are numbers;
+    * extern: bound when the extern step of that id has returned.
+    """
+
+    kind: str
+    dtype: np.dtype
+    source: Any = None
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    arena_offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An array over a buffer: an operand of an extern call, or a result; offset and strides count bytes, all are numbers."""
+
+    buffer: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+    scalar: bool = False  # give a NumPy scalar, not a 0-d array
+    whole: bool = False  # exactly the buffer's own array object (an output or extern result as it is)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelStep:
+    """Run a kernel over ``extent`` (a number) outer iterations of about ``work`` nanoseconds each (a number)."""
+
+    symbol: str
+    extent: int
+    work: int
+    grain: int = 1  # ranges handed to threads are multiples of this many iterations
+    scratch: int = -1  # number: bytes per thread, -1 for none
+
+
+@dataclass(frozen=True, slots=True)
+class ExternStep:
+    """Call ``function(*args, **kwargs)``; each ``View`` inside nested tuples stands for an array, all else is literal.
+
+    The result must be an exact ndarray (or NumPy scalar where ``scalar``) of the dtype, shape and strides of the
+    buffer ``result``; else the call exits (see ``Plan``). A tuple of buffer ids for a function with several results.
+    """
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...]
+    result: int | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of one compiled graph.
+
+    Calling the executor gives the tuple of ``results`` (each a ``View`` or a literal), or None: the *exit*. It exits when an
+    extern step raises or gives something unpredicted, or when floating-point flags are up and the errstate in force is
+    neither warn nor ignore (or a flag is unsure, or a filter turns the warning into an error), provided that no input was
+    written yet; whoever called it then runs the region as plain Python, which does again what was done so far and raises or
+    warns as Python does. A plan that ``writes`` inputs checks errstate and filters *before* its first kernel.
+    """
+
+    name: str
+    source: str  # C of the whole unit
+    inputs: tuple[Input, ...]
+    number_count: int
+    constants: tuple[tuple[int, int], ...]  # (number, value)
+    needs_sizes: bool
+    buffers: tuple[Buffer, ...]
+    arena_bytes: int  # a number, -1 for no arena
+    steps: tuple[KernelStep | ExternStep, ...]
+    results: tuple[Any, ...]
+    flags: tuple[Flag, ...]
+    writes: bool
+    kernels: tuple[Any, ...] = ()  # what explain shows: one KernelInfo per loop nest over the data
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """One loop nest over the data, for people: which nodes it computes, its C text, the bytes and operations of a call."""
+
+    name: str
+    nodes: tuple[str, ...]
+    source: str
+    bytes: int
+    flops: int
