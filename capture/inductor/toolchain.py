@@ -3,7 +3,7 @@
 In come the options in force (``compiler``, ``simd``, ``fast_math``), out comes a frozen ``Toolchain``::
 
     toolchain = find()           # gcc 12.2.0, x86-64 with avx512, libmvec; ToolchainError when there is none
-    toolchain.compile("double twice(double x) { return x + x; }", "/tmp/twice.so")
+    toolchain.compile("double twice(double x) { return x + x; }", "twice.so")
 
 Candidates are tried in order until one builds an object that loads in this process. What was learned is kept
 in the disk cache, keyed by the compiler's file, the processor and the C library, so that only the first
