@@ -148,8 +148,11 @@ class Graph:
         op = ops.get(target) if isinstance(target, str) else target
         if op.is_macro:
             return op.expand(self, *args, **params)
+        types = map_nodes(args, lambda node: node.type)
         params = op.complete(params)
-        type = op.infer(*map_nodes(args, lambda node: node.type), **map_params(params))
+        if op.canonical is not None:
+            params = op.canonical(*types, **params)
+        type = op.infer(*types, **map_params(params))
         return self._add(name or op.name, "call", op.name, args, params, type)
 
     def store(self, target: Node, value: Any, name: str = "") -> Node:

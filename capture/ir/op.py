@@ -117,6 +117,7 @@ class Op:
     methods: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    canonical: Callable[..., dict[str, Any]] | None = None  # (*types, **params): the one form that graphs hold
     infer: Callable[..., Any] | None = None
     reference: Callable[..., Any] | None = None
     source: str | Callable[..., str] = ""  # NumPy source: a format of operands {0}, {1} and params, or a function
