@@ -51,8 +51,12 @@ def _version() -> Finding:
 
 def _python() -> Finding:
     free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-    note = "calls from plain code into other functions are not captured on free-threaded Python" if free else ""
-    return Finding(f"{platform.python_version()}{' free-threaded' if free else ''}, {sys.executable}", note=note)
+    note = (
+        "calls from plain code into other functions are not captured on free-threaded Python" if free else ""
+    )
+    return Finding(
+        f"{platform.python_version()}{' free-threaded' if free else ''}, {sys.executable}", note=note
+    )
 
 
 def _numpy() -> Finding:
@@ -82,7 +86,9 @@ def _math() -> Finding:
     if found.simd_math:
         return Finding("libmvec, called from vectorised loops")
     if not found.libmvec:
-        return Finding("libm", note="exp, sin and the like are slow: this machine has no libmvec (glibc 2.22 or later)")
+        return Finding(
+            "libm", note="exp, sin and the like are slow: this machine has no libmvec (glibc 2.22 or later)"
+        )
     reason = f"{found.family} does not vectorise them in loops; gcc does (`apt install gcc`)"
     return Finding("libm", note=f"exp, sin and the like are slow: {reason}")
 
@@ -90,8 +96,7 @@ def _math() -> Finding:
 def _trial() -> Finding:
     begin = time.perf_counter()
     try:
-        path = cache.load(_TRIAL, toolchain.find())
-        trial = ctypes.CDLL(str(path)).trial
+        trial = cache.opened(_TRIAL, toolchain.find(), lambda path: ctypes.CDLL(str(path)).trial)
     except (CaptureError, OSError) as error:
         return Finding("failed", fault=f"a small kernel could not be built and loaded: {error}")
     milliseconds = (time.perf_counter() - begin) * 1e3
@@ -109,7 +114,9 @@ def _threads() -> Finding:
 
 def _cache() -> Finding:
     where = cache.directory()
-    note = "" if where == config.cache_dir else f"{config.cache_dir} cannot be used, so kernels are built anew"
+    note = (
+        "" if where == config.cache_dir else f"{config.cache_dir} cannot be used, so kernels are built anew"
+    )
     return Finding(describe_cache(cache.info()), note=note)
 
 
@@ -118,7 +125,9 @@ def _extension(name: str) -> Callable[[], Finding]:
         try:
             path = import_module(name).__file__
         except ImportError as error:
-            return Finding("missing", fault=f"the extension {name} does not load ({error}); reinstall capture")
+            return Finding(
+                "missing", fault=f"the extension {name} does not load ({error}); reinstall capture"
+            )
         if path is None:  # only the folder of its source is there
             return Finding("missing", fault=f"the extension {name} is not built; run `pip install -e .`")
         return Finding(path)

@@ -24,16 +24,18 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from capture import config, log
 
 if TYPE_CHECKING:
     from capture.inductor.toolchain import Toolchain
+
+Opened = TypeVar("Opened")
 
 _FORMAT = "1"
 """Part of every key: raise it when the files' form changes."""
@@ -71,8 +73,8 @@ def key(source: str, toolchain: Toolchain) -> str:
 def load(source: str, toolchain: Toolchain) -> Path:
     """The path of the shared object made from a C source, compiled now if it is not there or damaged.
 
-    The path may disappear once another process evicts it, so open it soon. Raises ``ToolchainError`` when
-    the compiler refuses the source.
+    Another process may evict it at any time: ``opened`` is for whoever loads it. Raises ``ToolchainError``
+    when the compiler refuses the source.
     """
     name = key(source, toolchain)
     path = directory() / f"{name}.so"
@@ -84,6 +86,18 @@ def load(source: str, toolchain: Toolchain) -> Path:
         return _build(name, source, toolchain, directory())
     except OSError as error:  # the directory has filled up or been taken away since it was chosen
         return _build(name, source, toolchain, _private_directory(f"{directory()}: {error.strerror}"))
+
+
+def opened(source: str, toolchain: Toolchain, opener: Callable[[Path], Opened]) -> Opened:
+    """What ``opener`` (``ctypes.CDLL``, say) makes of the shared object. If it raises ``OSError``, the object is
+    built again first: it may have been evicted meanwhile, or been made against libraries replaced since.
+    """
+    path = load(source, toolchain)
+    try:
+        return opener(path)
+    except OSError:
+        _remove(path)
+        return opener(load(source, toolchain))
 
 
 def _build(name: str, source: str, toolchain: Toolchain, where: Path) -> Path:

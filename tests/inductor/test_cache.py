@@ -58,11 +58,15 @@ def test_builds_once_and_keeps_the_source_beside_it():
 
 
 def test_key_depends_on_source_and_toolchain():
-    keys = {cache.key(source, Compiler(identity)) for source in ("a", "b", "") for identity in ("", "a", "ab")}
+    keys = {
+        cache.key(source, Compiler(identity)) for source in ("a", "b", "") for identity in ("", "a", "ab")
+    }
     assert len(keys) == 9
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", lambda data: data[:-1], lambda data: b"X" + data[1:], bytes.upper])
+@pytest.mark.parametrize(
+    "damage", [b"", b"x", lambda data: data[:-1], lambda data: b"X" + data[1:], bytes.upper]
+)
 def test_damaged_object_is_built_again(damage):
     compiler = Compiler()
     path = cache.load("int a;", compiler)
@@ -77,6 +81,21 @@ def test_real_object_loads_with_its_seal(folder):
     path = cache.load("int twice(int x) { return x + x; }", found)
     assert ctypes.CDLL(str(path)).twice(21) == 42
     assert cache.load("int twice(int x) { return x + x; }", found) == path
+
+
+def test_object_evicted_before_it_is_opened_is_built_again():
+    compiler, attempts = Compiler(), []
+
+    def opener(path):
+        if not attempts:
+            path.unlink()
+        attempts.append(path)
+        return path.read_bytes()
+
+    assert cache.opened("int a;", compiler, opener).startswith(b"int a;")
+    assert len(attempts) == len(compiler.built) == 2
+    with pytest.raises(OSError, match="never"):
+        cache.opened("int a;", compiler, lambda path: (_ for _ in ()).throw(OSError("never")))
 
 
 def test_refused_source_leaves_only_the_source(folder):
