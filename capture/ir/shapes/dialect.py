@@ -33,9 +33,9 @@ class Dialect:
     def power(self, atom: str, exponent: int) -> str:
         return f"{atom}**{exponent}" if exponent > 1 else atom
 
-    def product(self, coefficient: int, factors: Product) -> str:
+    def product(self, coefficient: int, factors: Product, tightness: int = MIDDLE) -> str:
         if coefficient == 1 and len(factors) == 1 and factors[0][1] == 1:
-            return self.bound(factors[0][0], MIDDLE)  # needs no brackets: "n // 2 + 1"
+            return self.bound(factors[0][0], tightness)  # in a sum, "n // 2 + 1" needs no brackets
         texts = [self.power(self.bound(atom, TIGHT), exponent) for atom, exponent in factors]
         if coefficient != 1 or not factors:
             texts.insert(0, self.number(coefficient))

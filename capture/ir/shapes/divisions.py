@@ -48,7 +48,7 @@ def floordiv(a: Size, b: Size, known: Knowledge = DECLARED) -> Size:
     _, a, b = _cancel(a, b, known)
     if isinstance(b, int):
         return add((quotient, floordiv(a, b, known)))
-    if known.range(b)[0] > 0:
+    if known.at_least(b, 1):
         if _lies_below(a, b, known):
             return quotient
         if isinstance(a, FloorDiv):  # x // m // k
@@ -73,7 +73,7 @@ def modulo(a: Size, b: Size, known: Knowledge = DECLARED) -> Size:
         return multiply(common, modulo(a, b, known))
     if isinstance(a, Mod) and a.divisor == b:
         return a
-    if known.range(b)[0] > 0 and _lies_below(a, b, known):
+    if known.at_least(b, 1) and _lies_below(a, b, known):
         return a
     return Mod(a, b)
 
@@ -94,6 +94,8 @@ def _floordiv_by_number(a: Expr, k: int, known: Knowledge) -> Size:
     low, high = known.range(rest)
     if ranges.is_finite(low) and ranges.is_finite(high) and low // k == high // k:
         return add((quotient, int(low // k)))
+    if _lies_below(rest, k, known):
+        return quotient
     if leading_sign(rest) < 0:  # the form with a positive leading coefficient: -(n // -k) is (n + k-1) // k
         return add((quotient, multiply(_floordiv_by_number(_mirror(rest, k), k, known), -1)))
     inner = terms[0][0][0][0]
@@ -119,6 +121,8 @@ def _modulo_by_number(a: Expr, k: int, known: Knowledge) -> Size:
     low, high = known.range(rest)
     if ranges.is_finite(low) and ranges.is_finite(high) and low // k == high // k:
         return add((rest, -k * int(low // k)))
+    if _lies_below(rest, k, known):
+        return rest
     if leading_sign(rest) < 0:
         return add((k - 1, multiply(_modulo_by_number(_mirror(rest, k), k, known), -1)))
     return Mod(rest, k)
@@ -201,4 +205,4 @@ def _cancel(a: Size, b: Expr, known: Knowledge) -> tuple[Size, Size, Size]:
 
 def _lies_below(a: Size, b: Size, known: Knowledge) -> bool:
     """Whether ``0 <= a < b`` is known."""
-    return known.range(a)[0] >= 0 and known.range(add((b, multiply(a, -1))))[0] > 0
+    return known.at_least(a, 0) and known.at_least(add((b, multiply(a, -1))), 1)

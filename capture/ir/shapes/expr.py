@@ -60,10 +60,14 @@ class Expr(ABC):
     def write(self, dialect: Dialect) -> Written:
         """The expression in the notation of ``dialect``."""
 
-    @cached_property
     @abstractmethod
+    def interval(self, of: Callable[[Size], Range]) -> Range:
+        """Bounds that follow from those of the parts."""
+
+    @cached_property
     def range(self) -> Range:
         """Bounds that follow from the declared ranges of symbols."""
+        return self.interval(range_of)
 
     @cached_property
     def nodes(self) -> int:
@@ -182,8 +186,7 @@ class Symbol(Expr):
     def write(self, dialect: Dialect) -> Written:
         return dialect.symbol(self), TIGHT
 
-    @cached_property
-    def range(self) -> Range:
+    def interval(self, of: Callable[[Size], Range]) -> Range:
         return (-INFINITY if self.low is None else self.low, INFINITY if self.high is None else self.high)
 
     @cached_property
@@ -212,10 +215,11 @@ class Sum(Expr):
 
     def write(self, dialect: Dialect) -> Written:
         terms = sorted(with_constant(self), key=lambda term: term[1] < 0)  # "m - n" reads better than "-n + m"
-        texts = [("- " if c < 0 else "+ ") + dialect.product(abs(c), factors) for factors, c in terms]
-        positive = texts[0].startswith("+")
-        first = texts[0].removeprefix("+ ") if positive else texts[0].replace("- ", "-", 1)
-        return " ".join([first, *texts[1:]]), MIDDLE if positive and len(texts) == 1 else LOOSE
+        (factors, c), *rest = terms
+        first = dialect.product(abs(c), factors, TIGHT if c < 0 else MIDDLE)  # -(n // 2) is not -n // 2
+        texts = [f"-{first}" if c < 0 else first]
+        texts += [f"{'-' if c < 0 else '+'} {dialect.product(abs(c), factors)}" for factors, c in rest]
+        return " ".join(texts), LOOSE if rest or c < 0 else MIDDLE
 
     @cached_property
     def nodes(self) -> int:
@@ -225,11 +229,10 @@ class Sum(Expr):
     def symbols(self) -> frozenset[Symbol]:
         return frozenset[Symbol]().union(*(atom.symbols for atom in self.atoms))
 
-    @cached_property
-    def range(self) -> Range:
+    def interval(self, of: Callable[[Size], Range]) -> Range:
         total = ranges.single(self.constant)
         for factors, coefficient in self.terms:
-            total = ranges.plus(total, ranges.scaled(coefficient, product_range(factors)))
+            total = ranges.plus(total, ranges.scaled(coefficient, product_range(factors, of)))
         return total
 
 
@@ -253,18 +256,16 @@ class FloorDiv(Division):
     def write(self, dialect: Dialect) -> Written:
         return dialect.floordiv(self)
 
-    @cached_property
-    def range(self) -> Range:
-        return ranges.floordiv(range_of(self.numerator), range_of(self.divisor))
+    def interval(self, of: Callable[[Size], Range]) -> Range:
+        return ranges.floordiv(of(self.numerator), of(self.divisor))
 
 
 class Mod(Division):
     def write(self, dialect: Dialect) -> Written:
         return dialect.modulo(self)
 
-    @cached_property
-    def range(self) -> Range:
-        return ranges.modulo(range_of(self.numerator), range_of(self.divisor))
+    def interval(self, of: Callable[[Size], Range]) -> Range:
+        return ranges.modulo(of(self.numerator), of(self.divisor))
 
     @cached_property
     def quotient(self) -> Size:
@@ -291,24 +292,25 @@ class Min(Extreme):
     def write(self, dialect: Dialect) -> Written:
         return dialect.call("min", self.sizes), TIGHT
 
-    @cached_property
-    def range(self) -> Range:
-        return ranges.smallest(range_of(size) for size in self.sizes)
+    def interval(self, of: Callable[[Size], Range]) -> Range:
+        return ranges.smallest(of(size) for size in self.sizes)
 
 
 class Max(Extreme):
     def write(self, dialect: Dialect) -> Written:
         return dialect.call("max", self.sizes), TIGHT
 
-    @cached_property
-    def range(self) -> Range:
-        return ranges.largest(range_of(size) for size in self.sizes)
+    def interval(self, of: Callable[[Size], Range]) -> Range:
+        return ranges.largest(of(size) for size in self.sizes)
 
 
 class Knowledge(Protocol):
     """What rules may ask about sizes: ``DECLARED``, or ``Facts``."""
 
-    def range(self, size: Size) -> Range: ...
+    def range(self, size: Size) -> Range:
+        """Bounds that are cheap to have."""
+
+    def at_least(self, size: Size, bound: int) -> bool: ...
     def nonzero(self, size: Size) -> bool: ...
     def residue(self, size: Size, modulus: int) -> Size:
         """A simpler size that is congruent to ``size``."""
@@ -319,6 +321,9 @@ class _Declared:
 
     def range(self, size: Size) -> Range:
         return range_of(size)
+
+    def at_least(self, size: Size, bound: int) -> bool:
+        return range_of(size)[0] >= bound
 
     def nonzero(self, size: Size) -> bool:
         low, high = range_of(size)
@@ -335,8 +340,8 @@ def range_of(size: Size) -> Range:
     return size.range if isinstance(size, Expr) else ranges.single(size)
 
 
-def product_range(factors: Product, range_of_atom: Callable[[Expr], Range] = range_of) -> Range:
-    return reduce(ranges.times, (ranges.power(range_of_atom(atom), exponent) for atom, exponent in factors))
+def product_range(factors: Product, of: Callable[[Expr], Range]) -> Range:
+    return reduce(ranges.times, (ranges.power(of(atom), exponent) for atom, exponent in factors))
 
 
 def linear(size: Size) -> Linear:

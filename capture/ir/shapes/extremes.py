@@ -70,7 +70,7 @@ def _dominates(kind: type[Extreme], a: Size, b: Size, known: Knowledge) -> bool:
     """Whether ``a`` is surely at least as extreme as ``b``."""
     if type(b) is OPPOSITE[kind] and a in b.sizes:  # min(a, max(a, c))
         return True
-    return known.range(multiply(SIGN[kind], add((a, multiply(b, -1)))))[0] >= 0
+    return known.at_least(multiply(SIGN[kind], add((a, multiply(b, -1)))), 0)
 
 
 def _common_terms(sizes: list[Size]) -> tuple[Size, list[Size]]:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from capture.ir.shapes.expr import (
     Sum,
     Symbol,
     add,
+    linear,
 )
 from capture.ir.shapes.extremes import maximum, minimum
 
@@ -80,6 +81,26 @@ def evaluate(size: Size, env: Mapping[str, int]) -> int:
 def substitute(size: Size, mapping: Mapping[Expr, Size]) -> Size:
     """Put sizes in the place of symbols (or of whole atoms)."""
     return fold(size, mapping.get, ALGEBRA) if mapping else size
+
+
+def without_modulo(size: Size) -> Size:
+    """The same value with every ``a % b`` as ``a - b * (a // b)``: more sizes that are equal look equal."""
+    return fold(size, lambda atom: None, WITHOUT_MODULO) if any(type(a) is Mod for a in atoms(size)) else size
+
+
+WITHOUT_MODULO: Rules = {**ALGEBRA, Mod: lambda a, b: a - b * floordiv(a, b)}
+
+
+def atoms(*sizes: Size) -> Iterator[Expr]:
+    """All atoms, inner ones too, some of them more than once."""
+    for size in sizes:
+        for factors, _ in linear(size)[0]:
+            for atom, _ in factors:
+                if isinstance(atom, Sum):
+                    yield from atoms(atom)
+                else:
+                    yield atom
+                    yield from atoms(*atom.operands)
 
 
 def symbols(*sizes: Size) -> frozenset[Symbol]:
