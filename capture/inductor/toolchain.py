@@ -22,7 +22,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,11 +34,11 @@ from capture import config
 from capture._version import __version__
 from capture.errors import ToolchainError
 from capture.inductor import cache
+from capture.inductor.driver import Stages, plan_stages, run, run_stages
 
 FIXES = 'install one (`apt install gcc`, or `pip install "capture-compiler[toolchain]"`)'
 """What to do without a compiler; stands in every message that is about that."""
 
-_TIMEOUT_SECONDS = 120.0
 _SHOWN_LINES = 8
 
 # ------------------------------------------------------------------ flags
@@ -114,6 +113,9 @@ _LIBRARIES = (
 )
 """Ways to link libmvec, tried in order: by name, and for machines without development files by path."""
 
+_TRIALS = 1
+"""Part of the key of kept trials: raise it when what is tried changes."""
+
 _TABLES = repr((_EVERYWHERE, _FAST_MATH, dict(_BY_FAMILY), dict(_LEVELS), _NATIVE, _LIBRARIES))
 """Part of the key of kept trials, so that trials made with other tables are made again."""
 
@@ -137,6 +139,8 @@ class Toolchain:
     """libmvec is linked: its functions can be called by their vector names (``_ZGVbN2v_exp``)."""
     simd_math: bool
     """A math function declared ``__attribute__((simd("notinbranch"), const))`` is vectorised in loops."""
+    stages: Stages
+    """How to do without the compiler's driver; empty where that is not known to work."""
     identity: str
     """Hash of all that, but for the source, decides what a compiled file contains."""
 
@@ -151,7 +155,9 @@ class Toolchain:
 
     def compile_file(self, source_path: str | os.PathLike, out_path: str | os.PathLike) -> None:
         """Write the shared object made from a C file; ``ToolchainError`` with the compiler's words."""
-        output = _run([*self.command, *self.flags, str(source_path), "-o", str(out_path), *self.libraries])
+        if run_stages(self.stages, source_path, out_path):
+            return
+        output = run([*self.command, *self.flags, str(source_path), "-o", str(out_path), *self.libraries])
         if output is not None:
             shown = _shorten(output).replace("\n", "\n  ")
             raise ToolchainError(f"{self} could not compile {source_path}:\n  {shown}")
@@ -225,16 +231,21 @@ _VECTOR_CALLS: Mapping[str, str] = MappingProxyType({"x86_64": "_ZGVbN2v_exp", "
 
 def _probe(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
     """What a compiler can do, from the disk cache or by trying; ``ToolchainError`` if it does not work."""
-    situation = [__version__, _TABLES, command, _file_mark(command), simd, fast_math, _machine()]
+    names = [field.name for field in dataclasses.fields(Toolchain)]
+    situation = [__version__, _TRIALS, _TABLES, names, command, _file_mark(command), simd, fast_math, _machine()]
     key = f"toolchain:{json.dumps(situation)}"
     record = cache.load_entry(key)
     if record is not None:
-        fields = json.loads(record)
-        restored: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
-        return Toolchain(**restored)
+        fields: dict[str, Any] = json.loads(record)
+        return Toolchain(**{name: _frozen(value) for name, value in fields.items()})
     toolchain = _try(command, simd, fast_math)
     cache.store_entry(key, json.dumps(dataclasses.asdict(toolchain)).encode())
     return toolchain
+
+
+def _frozen(value: Any) -> Any:
+    """A value read from JSON as it was before: lists were tuples."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _try(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
@@ -249,6 +260,7 @@ def _try(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
             flags += _FAST_MATH
         libraries, libmvec = _choose_libraries(bench, flags)
         simd_math = libmvec and bench.vectorises(flags, libraries)
+        stages = bench.stages(flags, libraries) if family == "gcc" else ()
     target = f"{platform.machine()}-{platform.system().lower()}"
     version = macros.get("__VERSION__", "").strip('"')
     identity = [family, version, _file_mark(command), command[1:], flags, libraries, _machine()]
@@ -263,6 +275,7 @@ def _try(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
         libraries=libraries,
         libmvec=libmvec,
         simd_math=simd_math,
+        stages=stages,
         identity=hashlib.sha256(json.dumps(identity).encode()).hexdigest(),
     )
 
@@ -278,14 +291,10 @@ class _Bench:
         """Why a source does not become an object that loads in this process, or None if it does."""
         text, out = self.folder / "probe.c", self.object_path(source, flags, libraries)
         text.write_text(source)
-        output = _run([*self.command, *flags, str(text), "-o", str(out), *libraries])
+        output = run([*self.command, *flags, str(text), "-o", str(out), *libraries])
         if output is not None:
             return output
-        try:
-            ctypes.CDLL(str(out), mode=os.RTLD_NOW)
-        except OSError as error:
-            return f"its output does not load: {error}"
-        return None
+        return _loading_fault(out)
 
     def object_path(self, *trial: object) -> Path:
         """A name of its own for each trial: the loader takes two files of one name for the same."""
@@ -295,7 +304,7 @@ class _Bench:
         """The macros the compiler predefines under some flags; empty when it refuses them."""
         empty, out = self.folder / "empty.c", self.folder / "macros"
         empty.touch()
-        if _run([*self.command, *flags, "-dM", "-E", str(empty), "-o", str(out)]) is not None:
+        if run([*self.command, *flags, "-dM", "-E", str(empty), "-o", str(out)]) is not None:
             return {}
         rows = [line.split(None, 2) for line in out.read_text().splitlines()]
         return {row[1]: "".join(row[2:]) for row in rows if len(row) > 1}
@@ -310,12 +319,27 @@ class _Bench:
             raise ToolchainError(_shorten(fault))
         return required + tuple(flag for flag in optional if self.refusal(source, (*required, flag)) is None)
 
+    def stages(self, flags: Sequence[str], libraries: Sequence[str]) -> Stages:
+        """The stages behind the driver, if an object made by them loads here."""
+        stages = plan_stages(self.command, flags, libraries)
+        text, out = self.folder / "probe.c", self.object_path(stages)
+        text.write_text(_LOOP_PROBE.format(attribute=""))
+        return stages if run_stages(stages, text, out) and _loading_fault(out) is None else ()
+
     def vectorises(self, flags: Sequence[str], libraries: Sequence[str]) -> bool:
         """Whether a loop over a math function declared with the simd attribute calls its vector form."""
         source = _LOOP_PROBE.format(attribute=_SIMD_ATTRIBUTE)
         if self.refusal(source, flags, libraries) is not None:
             return False
         return b"_ZGV" in self.object_path(source, flags, libraries).read_bytes()
+
+
+def _loading_fault(path: Path) -> str | None:
+    try:
+        ctypes.CDLL(str(path), mode=os.RTLD_NOW)
+    except OSError as error:
+        return f"its output does not load: {error}"
+    return None
 
 
 def _choose_level(bench: _Bench, simd: str) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -398,35 +422,6 @@ def _cpu_flags() -> frozenset[str]:
     rows = (line.partition(":") for line in lines)
     lists = (words.split() for name, _, words in rows if name.strip() in ("flags", "Features"))
     return frozenset(next(lists, ()))
-
-
-# ------------------------------------------------------------------ running
-
-
-def _run(command: Sequence[str]) -> str | None:
-    """Run a compiler: None if it succeeded, else what it said."""
-    with tempfile.TemporaryDirectory(prefix="capture-", ignore_cleanup_errors=True) as folder:
-        # What a compiler leaves behind (also when it is killed) goes with the folder, but for the C library
-        # that zig makes once, in seconds.
-        kept = str(cache.directory() / "zig")
-        surroundings = {"TMPDIR": folder, "ZIG_LOCAL_CACHE_DIR": folder, "ZIG_GLOBAL_CACHE_DIR": kept}
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=_TIMEOUT_SECONDS,
-                env=config.child_environment(**surroundings),
-                cwd=folder,
-            )
-        except subprocess.TimeoutExpired:
-            return f"no result after {_TIMEOUT_SECONDS:.0f} s"
-        except OSError as error:
-            return error.strerror or str(error)
-    if done.returncode == 0:
-        return None
-    return done.stdout.decode(errors="replace").strip() or f"exit status {done.returncode} without a word"
 
 
 def _shorten(text: str) -> str:

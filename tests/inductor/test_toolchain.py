@@ -14,7 +14,7 @@ import pytest
 
 from capture import config
 from capture.errors import ToolchainError
-from capture.inductor import toolchain
+from capture.inductor import driver, toolchain
 
 FIXES = ("apt install gcc", 'pip install "capture-compiler[toolchain]"')
 
@@ -67,7 +67,7 @@ def test_same_answer_from_memory_and_from_disk():
 def test_second_process_runs_no_compiler(tmp_path, monkeypatch):
     toolchain.find()
     toolchain.forget()
-    monkeypatch.setattr(toolchain, "_run", lambda command: pytest.fail(f"ran {command}"))
+    monkeypatch.setattr(toolchain, "run", lambda command: pytest.fail(f"ran {command}"))
     toolchain.find()
 
 
@@ -145,7 +145,9 @@ def test_broken_compilers_are_listed_and_the_next_is_tried(monkeypatch, tmp_path
 def test_chosen_compiler_is_the_only_one_tried(tmp_path):
     with (
         config.patch(compiler=script(tmp_path / "broken", "raise SystemExit(7)")),
-        pytest.raises(ToolchainError, match=r"set by CAPTURE_CC .* does not work: .*exit status 7 without a word"),
+        pytest.raises(
+            ToolchainError, match=r"set by CAPTURE_CC .* does not work: .*exit status 7 without a word"
+        ),
     ):
         toolchain.find()
     with config.patch(compiler="/nowhere/cc"), pytest.raises(ToolchainError, match="No such file"):
@@ -161,7 +163,9 @@ def test_chosen_compiler_with_arguments(tmp_path):
 
 def test_upgraded_compiler_is_tried_again(tmp_path):
     command = toolchain.find().command
-    wrapper = script(tmp_path / "wrapper", f"import os, sys\nos.execv({command[0]!r}, {[*command]!r} + sys.argv[1:])")
+    wrapper = script(
+        tmp_path / "wrapper", f"import os, sys\nos.execv({command[0]!r}, {[*command]!r} + sys.argv[1:])"
+    )
     with config.patch(compiler=wrapper):
         before = toolchain.find()
         os.utime(wrapper, (1, 1))
@@ -183,7 +187,7 @@ os.execv({command[0]!r}, {[*command]!r} + sys.argv[1:])
 
 
 def test_hanging_compiler_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(toolchain, "_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(driver, "TIMEOUT_SECONDS", 0.2)
     with (
         config.patch(compiler=script(tmp_path / "hangs", "import signal\nsignal.pause()")),
         pytest.raises(ToolchainError, match="no result after"),
