@@ -1,0 +1,53 @@
+"""A compiler for existing NumPy code: put ``@capture.compile`` over a function.
+
+>>> import capture, numpy as np
+>>> @capture.compile
+... def distance(x, y):
+...     return np.sqrt(((x - y) ** 2).sum(axis=1))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from capture import config, errors, log
+from capture._version import __version__
+
+if TYPE_CHECKING:
+    from capture import ir
+    from capture.api import compile, disable, explain, graph_break, is_compiling, reset
+    from capture.backends import list_backends, register_backend
+
+__all__ = [
+    "__version__",
+    "compile",
+    "config",
+    "disable",
+    "errors",
+    "explain",
+    "graph_break",
+    "ir",
+    "is_compiling",
+    "list_backends",
+    "log",
+    "register_backend",
+    "reset",
+]
+
+_HOMES = {
+    **dict.fromkeys(("compile", "disable", "explain", "graph_break", "is_compiling", "reset"), "capture.api"),
+    **dict.fromkeys(("list_backends", "register_backend"), "capture.backends"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: ``import capture`` alone costs next to nothing."""
+    import importlib
+
+    if name == "ir":
+        return importlib.import_module("capture.ir")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'capture' has no attribute {name!r}")
+    # Not left to the import system: the submodule capture.explain must not hide the function of that name.
+    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+    return value

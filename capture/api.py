@@ -1,0 +1,221 @@
+"""The public functions: the one place where frames, graphs and code generation are joined.
+
+In: functions and how to compile them. Out: callables that behave the same and run as kernels where they can.
+
+>>> @capture.compile
+... def standardise(x):
+...     return (x - x.mean(axis=0)) / x.std(axis=0)
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+import types
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from capture import backends, config, log
+from capture.errors import BackendError, ToolchainError
+from capture.explain import Report, make_report
+from capture.frames import frontend, hook
+from capture.frames.settings import Record, Runner, Settings
+from capture.frames.values import special
+from capture.ir.graph import Graph
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MODES = ("default", "background")
+
+_entries: weakref.WeakSet[hook.Entry] = weakref.WeakSet()
+
+
+def compile(
+    fn: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str = "default",
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Make ``fn`` fast; a decorator with or without arguments, or a call.
+
+    ``fn`` is a function, lambda, bound method, object with ``__call__``, ``functools.partial``, static or class
+    method. The result has the same signature, and besides: ``graphs`` (captured so far), ``variants`` (one per set of
+    guards, with ``hits``) and ``reset()``.
+
+    - ``fullgraph``: a graph break raises ``errors.Unsupported`` with reason, the user's line and a hint.
+    - ``dynamic``: None or False: sizes and numbers are constants of a variant.
+    - ``backend``: a name of ``list_backends()``, or ``(graph, example_inputs) -> callable``.
+    - ``mode``: "default", or "background": plain Python runs until the kernels are ready.
+    - ``options``: fields of ``capture.config`` for this function.
+    - ``disable``: give ``fn`` back as it is.
+    """
+    if mode not in MODES:
+        raise ValueError(config.unknown("mode", mode, dict.fromkeys(MODES)))
+    if dynamic not in (None, False):
+        raise ValueError("dynamic must be None or False: symbolic sizes are not supported yet")
+    if fn is None:
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
+    if disable or config.disable:
+        return fn
+    settings = Settings(
+        backend=functools.partial(_run_backend, backends.find_backend(backend), background=mode == "background"),
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        options=config.with_options(options),
+    )
+    return _compiled(fn, settings)
+
+
+def _compiled(fn: Any, settings: Settings) -> Any:
+    """The compiled counterpart of each kind of callable."""
+    for kind, make in _KINDS.items():
+        if isinstance(fn, kind):
+            return make(fn, settings)
+    if isinstance(fn, type) or not callable(fn):
+        raise TypeError(f"capture.compile takes a function, method or callable object, not {fn!r}")
+    method = getattr(type(fn), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return types.MethodType(_entry(method, settings), fn)
+    return _entry(_calling(fn), settings)
+
+
+def _entry(function: types.FunctionType, settings: Settings) -> hook.Entry:
+    entry = hook.Entry(function, _miss, None, settings)
+    entry.graphs = settings.record.graphs
+    # The entry must not be kept alive by an attribute of its own.
+    entry.reset = functools.partial(_reset, weakref.proxy(entry), settings.record)
+    _entries.add(entry)
+    return entry
+
+
+def _calling(fn: Callable[..., Any]) -> types.FunctionType:
+    """A plain function that calls a builtin or other callable without Python code of its own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    functools.update_wrapper(call, fn)
+    return call
+
+
+_KINDS: dict[type, Callable[[Any, Settings], Any]] = {
+    hook.Entry: lambda fn, settings: _entry(fn.function, settings),
+    types.FunctionType: _entry,
+    types.MethodType: lambda fn, settings: types.MethodType(_compiled(fn.__func__, settings), fn.__self__),
+    staticmethod: lambda fn, settings: staticmethod(_compiled(fn.__func__, settings)),
+    classmethod: lambda fn, settings: classmethod(_compiled(fn.__func__, settings)),
+    functools.partial: lambda fn, settings: functools.partial(_compiled(fn.func, settings), *fn.args, **fn.keywords),
+}
+
+
+def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
+    """No variant holds for these arguments: make one, or None to run plainly."""
+    settings = entry.info or hook.current_info()
+    if settings is None:
+        return None
+    start = time.perf_counter()
+    try:
+        with config.applied(settings.options):
+            return frontend.compile_frame(entry, entry.function, arguments, settings)
+    finally:
+        settings.record.compile_seconds += time.perf_counter() - start
+
+
+def _run_backend(
+    backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...], *, background: bool
+) -> Runner:
+    """Compile one graph now, or in a thread of its own while the region runs as plain Python."""
+    if background:
+        return Pending(backend, graph, inputs).run
+    try:
+        return backend(graph, inputs)
+    except (ToolchainError, BackendError):
+        raise
+    except Exception as error:
+        raise BackendError(f"the backend failed on graph {graph.name}: {type(error).__name__}: {error}") from error
+
+
+class Pending:
+    """A runner whose kernels are being compiled: it leaves the region to plain Python until they are ready."""
+
+    def __init__(self, backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...]) -> None:
+        self.runner: Runner | None = None
+        self.options = config.current()
+        self.thread = threading.Thread(target=self._compile, args=(backend, graph, inputs), daemon=True)
+        self.thread.start()
+
+    def _compile(self, backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...]) -> None:
+        try:
+            with config.applied(self.options):
+                self.runner = _run_backend(backend, graph, inputs, background=False)
+        except (ToolchainError, BackendError) as error:
+            log.fallback(("background", str(error)), f"{graph.name} stays plain Python: {error}")
+
+    def run(self, *inputs: Any) -> tuple[Any, ...] | None:
+        return self.runner(*inputs) if self.runner is not None else None
+
+
+def explain(fn: Any, *, dynamic: bool | None = None, **options: Any) -> Callable[..., Report]:
+    """``explain(fn)(*args, **kwargs)`` runs ``fn`` once, for real, freshly captured, and reports what happened.
+
+    ``report.result`` is what the call returned. Keyword arguments are those of ``compile``.
+    """
+
+    @functools.wraps(fn)
+    def explained(*args: Any, **kwargs: Any) -> Report:
+        compiled = compile(fn, dynamic=dynamic, **options)
+        record = _record_of(compiled)
+        result = compiled(*args, **kwargs)
+        return make_report(getattr(fn, "__qualname__", repr(fn)), result, record)
+
+    return explained
+
+
+def _record_of(compiled: Any) -> Record:
+    for name in ("__func__", "func"):
+        compiled = getattr(compiled, name, compiled)
+    return compiled.info.record if isinstance(compiled, hook.Entry) else Record()
+
+
+def _reset(entry: Any, record: Record) -> None:
+    """Forget all variants and graphs of one function."""
+    entry.clear()
+    entry.plain = False
+    frontend.forget(record)
+
+
+def reset() -> None:
+    """Forget everything that was compiled in this process (the disk cache stays), and let warnings be given again."""
+    for entry in list(_entries):
+        entry.reset()
+    hook.reset()
+    log.forget_warnings()
+
+
+def disable(fn: Function) -> Function:
+    """Mark ``fn``: it runs as plain Python also where it is called from compiled code."""
+    special.disabled(fn)
+    return fn
+
+
+def graph_break(msg: str = "") -> None:
+    """End the graph here, when compiled; does nothing otherwise."""
+
+
+def is_compiling() -> bool:
+    """False; code that is being captured sees True."""
+    return False
+
+
+def _should_capture(code: types.CodeType) -> bool:
+    return frontend.worth_capturing(code)
+
+
+hook.set_callbacks(_miss, _should_capture)

@@ -1,0 +1,65 @@
+"""Who turns a captured graph into something that runs: the table of backends.
+
+A backend is ``(graph, example_inputs) -> callable``; the callable takes the graph's inputs and gives the tuple of its
+results, or None to have the region run as plain Python this time.
+
+>>> register_backend("printing", lambda graph, inputs: (print(graph), Interpreter(graph).run)[1])
+>>> capture.compile(f, backend="printing")
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from typing import Any
+
+from capture import config
+from capture.errors import BackendError
+from capture.ir.graph import Graph
+
+Runner = Callable[..., "tuple[Any, ...] | None"]
+Backend = Callable[[Graph, "tuple[Any, ...]"], Runner]
+
+ENTRY_POINTS = "capture.backends"
+
+
+def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
+    """Fused C kernels."""
+    from capture.inductor.compile import compile_graph
+
+    return compile_graph(graph, config.current())
+
+
+def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
+    """The graph as it is, run with NumPy."""
+    from capture.ir.interpret import Interpreter
+
+    return Interpreter(graph).run
+
+
+_backends: dict[str, Backend] = {"inductor": inductor, "eager": eager}
+
+
+def register_backend(name: str, backend: Backend) -> None:
+    """Make ``backend`` known as ``name``; a name that is taken is an error."""
+    if name in _backends:
+        raise BackendError(f"a backend called {name!r} is registered already")
+    _backends[name] = backend
+
+
+def list_backends() -> list[str]:
+    """The names that ``capture.compile(backend=...)`` knows, those of installed packages included."""
+    installed = {entry.name for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+    return sorted(installed | _backends.keys())
+
+
+def find_backend(backend: str | Backend) -> Backend:
+    """The backend of that name (built in, registered, or an installed package's), or the callable itself."""
+    if callable(backend):
+        return backend
+    if backend not in _backends:
+        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=backend):
+            _backends[backend] = entry.load()
+    if backend not in _backends:
+        raise BackendError(config.unknown("backend", backend, dict.fromkeys(list_backends())))
+    return _backends[backend]

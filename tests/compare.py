@@ -1,0 +1,71 @@
+"""What "the same as NumPy" means to the tests: value bits, dtype, type, shape, layout, flags."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from capture.ir.types import Layout
+
+REFERENCE = {np.dtype("f4"): np.float64, np.dtype("f8"): np.longdouble}
+
+
+def assert_same(got, expected, what="", *, exact=True):
+    """``got`` is what plain Python would have given: containers by structure, arrays down to their strides."""
+    assert type(got) is type(expected), f"{what}: {type(got)} instead of {type(expected)}"
+    if isinstance(expected, tuple | list):
+        assert len(got) == len(expected), what
+        for index, (left, right) in enumerate(zip(got, expected, strict=True)):
+            assert_same(left, right, f"{what}[{index}]", exact=exact)
+    elif isinstance(expected, dict):
+        assert list(got) == list(expected), what
+        for key in expected:
+            assert_same(got[key], expected[key], f"{what}[{key!r}]", exact=exact)
+    elif isinstance(expected, np.ndarray | np.generic):
+        _assert_same_array(got, expected, what, exact)
+    elif isinstance(expected, float):
+        assert np.float64(got).tobytes() == np.float64(expected).tobytes() or (got != got and expected != expected), what
+    elif isinstance(expected, int | str | bytes | bool | None | complex):
+        assert got == expected, f"{what}: {got!r} instead of {expected!r}"
+
+
+def _assert_same_array(got, expected, what, exact):
+    assert got.dtype == expected.dtype, f"{what}: {got.dtype} instead of {expected.dtype}"
+    assert got.shape == expected.shape, f"{what}: {got.shape} instead of {expected.shape}"
+    if isinstance(expected, np.ndarray):
+        assert Layout.of(got) == Layout.of(expected), f"{what}: strides {got.strides} instead of {expected.strides}"
+        for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "OWNDATA"):
+            assert got.flags[flag] == expected.flags[flag], f"{what}: {flag} is {got.flags[flag]}"
+    if exact:
+        np.testing.assert_array_equal(_bits(got), _bits(expected), err_msg=what, strict=True)
+    else:
+        tolerance = 64 * np.finfo(expected.dtype).eps
+        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=0, equal_nan=True, err_msg=what)
+
+
+def _bits(value):
+    """Integers that are equal exactly when the values are, every NaN alike, -0.0 and 0.0 apart."""
+    value = np.ascontiguousarray(value)
+    if value.dtype.kind != "f":
+        return value
+    value = np.where(np.isnan(value), np.nan, value).astype(value.dtype)
+    return value.view(f"i{value.itemsize}")
+
+
+def assert_within_ulp(got, expected, ulp, expression, x):
+    """``got`` has the form of ``expected`` and lies within ``ulp`` of the value in higher precision."""
+    assert type(got) is type(expected) and got.dtype == expected.dtype and got.shape == expected.shape, expression
+    if isinstance(expected, np.ndarray):
+        assert Layout.of(got) == Layout.of(expected), expression
+    if got.dtype.kind != "f" or got.size == 0:
+        return
+    with np.errstate(all="ignore"):
+        wide = x.astype(REFERENCE[got.dtype]) if x.dtype.kind == "f" else x
+        exact = eval(expression, {"np": np}, {"x": wide})
+        rounded = np.asarray(exact).astype(got.dtype)
+        spacing = np.spacing(np.abs(rounded))
+        error = np.abs(got.astype(REFERENCE[got.dtype]) - exact) / spacing
+    same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    bad = ~same & ~(error <= ulp)
+    assert not np.any(bad), f"{expression}: {np.max(error[bad])} ULP"
+    zero = rounded == 0
+    assert np.array_equal(np.signbit(got)[zero & same], np.signbit(rounded)[zero & same]), f"{expression}: sign of zero"
