@@ -1,0 +1,274 @@
+/* Guards in C: evaluates a flat program of steps over slots.
+
+   In: the slots of a call, arguments first. Out: one bool. A step loads a value into a slot or checks the value of one.
+   Steps never run user code, raise or allocate; whatever they cannot decide that way does not hold. */
+#include "constants.h"
+#include "dicts.h"
+#include "steps.h"
+
+PyObject *
+plain_dict_get(PyObject *dict, PyObject *key)
+{
+    bool undecided = false;
+    Py_hash_t hash = PyObject_Hash(key);
+    return search_dict(dict, key, hash, &undecided);
+}
+
+/* ---- loads ---- */
+
+static inline bool
+keep(const Step *step, PyObject **slots, PyObject *value)
+{
+    slots[step->slot] = value;
+    return value != NULL;
+}
+
+static inline PyObject *
+parent_of(const Step *step, PyObject **slots, PyObject *function)
+{
+    return step->other < 0 ? function : slots[step->other];
+}
+
+static inline bool
+load_function(Step *step, PyObject **slots, PyObject *function)
+{
+    return keep(step, slots, function);
+}
+
+static inline bool
+load_constant(Step *step, PyObject **slots, PyObject *function)
+{
+    return keep(step, slots, step->object);
+}
+
+static inline bool
+load_global(Step *step, PyObject **slots, PyObject *function)
+{
+    return keep(step, slots, read_dict(step, step->object));
+}
+
+static inline bool
+load_cell(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *owner = parent_of(step, slots, function);
+    if (!PyFunction_Check(owner)) {
+        return false;
+    }
+    PyObject *closure = PyFunction_GET_CLOSURE(owner);
+    if (closure == NULL || step->index >= PyTuple_GET_SIZE(closure)) {
+        return false;
+    }
+    return keep(step, slots, PyCell_GET(PyTuple_GET_ITEM(closure, step->index)));
+}
+
+static inline bool
+load_attribute(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *module = slots[step->other];
+    if (!PyModule_CheckExact(module)) {
+        return false;
+    }
+    PyObject *dict = PyModule_GetDict(module);
+    return dict != NULL && PyDict_CheckExact(dict) && keep(step, slots, read_dict(step, dict));
+}
+
+static PyObject *
+search_values(Step *step, PyDictKeysObject *keys, PyDictValues *values)
+{
+    if (step->hint < 0 || step->hint >= keys->dk_nentries ||
+        DK_UNICODE_ENTRIES(keys)[step->hint].me_key != step->key) {
+        step->hint = HINT_UNKNOWN;
+        for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
+            PyObject *key = DK_UNICODE_ENTRIES(keys)[i].me_key;
+            if (key == step->key || (key != NULL && PyUnicode_Compare(key, step->key) == 0)) {
+                step->hint = i;
+                break;
+            }
+        }
+    }
+    return step->hint < 0 ? NULL : values->values[step->hint];
+}
+
+static inline bool
+load_instance_attribute(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *self = slots[step->other], *dict;
+    PyDictValues *values = instance_values(self, &dict);
+    if (values != NULL) {
+        PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
+        return keys != NULL && keep(step, slots, search_values(step, keys, values));
+    }
+    return dict != NULL && PyDict_CheckExact(dict) && keep(step, slots, read_dict(step, dict));
+}
+
+static inline bool
+load_type_attribute(Step *step, PyObject **slots, PyObject *function)
+{
+    return keep(step, slots, _PyType_Lookup(Py_TYPE(slots[step->other]), step->key));
+}
+
+static inline bool
+load_item(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *parent = slots[step->other];
+    if (PyDict_CheckExact(parent)) {
+        return keep(step, slots, read_dict(step, parent));
+    }
+    bool is_tuple = PyTuple_CheckExact(parent);
+    if (step->index == NO_INDEX || !(is_tuple || PyList_CheckExact(parent))) {
+        return false;
+    }
+    Py_ssize_t size = Py_SIZE(parent), index = step->index < 0 ? step->index + size : step->index;
+    if (index < 0 || index >= size) {
+        return false;
+    }
+    return keep(step, slots, is_tuple ? PyTuple_GET_ITEM(parent, index) : PyList_GET_ITEM(parent, index));
+}
+
+static inline bool
+load_default(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *owner = parent_of(step, slots, function);
+    PyObject *defaults = PyFunction_Check(owner) ? PyFunction_GET_DEFAULTS(owner) : NULL;
+    return defaults != NULL && step->index < PyTuple_GET_SIZE(defaults) &&
+           keep(step, slots, PyTuple_GET_ITEM(defaults, step->index));
+}
+
+static inline bool
+load_keyword_default(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *owner = parent_of(step, slots, function);
+    PyObject *defaults = PyFunction_Check(owner) ? PyFunction_GET_KW_DEFAULTS(owner) : NULL;
+    return defaults != NULL && PyDict_CheckExact(defaults) && keep(step, slots, read_dict(step, defaults));
+}
+
+/* ---- checks ---- */
+
+static inline bool
+check_is(Step *step, PyObject **slots, PyObject *function)
+{
+    return slots[step->slot] == step->object;
+}
+
+static inline bool
+check_type(Step *step, PyObject **slots, PyObject *function)
+{
+    return (PyObject *)Py_TYPE(slots[step->slot]) == step->object;
+}
+
+static inline bool
+check_equals(Step *step, PyObject **slots, PyObject *function)
+{
+    return same_constant(slots[step->slot], step->object);
+}
+
+static inline bool
+check_length(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *value = slots[step->slot];
+    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        return Py_SIZE(value) == step->index;
+    }
+    return PyDict_CheckExact(value) && PyDict_GET_SIZE(value) == step->index;
+}
+
+static inline bool
+check_code(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *value = slots[step->slot];
+    return PyFunction_Check(value) && PyFunction_GET_CODE(value) == step->object;
+}
+
+static inline bool
+check_keys(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *value = slots[step->slot], *key;
+    Py_ssize_t size = PyTuple_GET_SIZE(step->object), position = 0;
+    if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != size) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (!PyDict_Next(value, &position, &key, NULL) || !same_constant(key, PyTuple_GET_ITEM(step->object, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The version of the keys object that all empty dicts share. */
+#define SHARED_VERSION 1
+
+/* The interpreter gives the keys of a dict a version when it specialises a global name, and takes it back when a key
+   comes or goes: while a version we have seen is still there, the key is still missing. */
+static inline bool
+check_missing(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *dict = slots[step->slot];
+    if (!PyDict_CheckExact(dict)) {
+        return false;
+    }
+    PyDictKeysObject *keys = ((PyDictObject *)dict)->ma_keys;
+    bool combined = ((PyDictObject *)dict)->ma_values == NULL;
+    if (combined && keys->dk_version > SHARED_VERSION && keys->dk_version == step->keys_version) {
+        return true;
+    }
+    bool undecided = false;
+    if (search_dict(dict, step->key, step->hash, &undecided) != NULL || undecided) {
+        return false;
+    }
+    step->keys_version = combined ? keys->dk_version : 0;
+    return true;
+}
+
+static inline bool
+check_same(Step *step, PyObject **slots, PyObject *function)
+{
+    return slots[step->slot] == slots[step->other];
+}
+
+static inline bool
+check_different(Step *step, PyObject **slots, PyObject *function)
+{
+    return slots[step->slot] != slots[step->other];
+}
+
+static inline bool
+check_apart(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *first = slots[step->slot], *second = slots[step->other];
+    if (!PyArray_CheckExact(first) || !PyArray_CheckExact(second)) {
+        return false;
+    }
+    return arrays_apart((PyArrayObject *)first, (PyArrayObject *)second);
+}
+
+static inline bool
+check_array(Step *step, PyObject **slots, PyObject *function)
+{
+    return array_holds(step->array, slots[step->slot]);
+}
+
+/* ---- evaluation ---- */
+
+bool
+program_holds(const Program *program, PyObject **slots, PyObject *function)
+{
+    Step *step = program->steps, *end = step + program->count;
+    for (; step < end; step++) {
+        bool holds;
+        switch (step->op) {
+#define ROW(name, run, operands)                                                                                   \
+    case OP_##run:                                                                                                 \
+        holds = run(step, slots, function);                                                                        \
+        break;
+            STEPS(ROW)
+#undef ROW
+        default:
+            Py_UNREACHABLE();
+        }
+        if (!holds) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,215 @@
+/* The shared vocabulary of the extension: who calls whom.
+
+     entry.c      a decorated function is called  ─┐            ┌─ hit: variant.c (executor), or the replacement code
+     evalframe.c  a frame is about to run          ├─ choose.c ─┤
+                  (only while armed)              ─┘            └─ miss: the Python callback
+   guards.c evaluates a variant's guards over slots: the argument values first, then what the guards load. */
+#ifndef CAPTURE_HOOK_H
+#define CAPTURE_HOOK_H
+
+#include "compat.h"
+
+/* ---- guards.c ---- */
+
+typedef struct Step Step;
+
+/* A compiled guard program. Objects in the steps are borrowed from the tuple it was compiled from. */
+typedef struct {
+    Step *steps;
+    Py_ssize_t count;
+    Py_ssize_t slots; /* in all, arguments included */
+} Program;
+
+/* Where the slots of a specification are: argument slots stand for the arguments, the others follow these. */
+typedef struct {
+    Py_ssize_t *physical;
+    Py_ssize_t count;
+} SlotMap;
+
+int program_compile(Program *program, SlotMap *map, PyObject *spec, Py_ssize_t arguments);
+void program_free(Program *program);
+/* Runs no user code, raises nothing, allocates nothing. `slots` begin with the arguments; the rest is filled in. */
+bool program_holds(const Program *program, PyObject **slots, PyObject *function);
+/* The value of a key in an exact dict without running user code (borrowed), or NULL. */
+PyObject *plain_dict_get(PyObject *dict, PyObject *key);
+
+/* ---- variant.c ---- */
+
+typedef struct Template Template;
+
+typedef struct {
+    PyObject *executor; /* NULL: hits run the replacement code */
+    Py_ssize_t inputs, held; /* operand slots: first the executor's inputs, then those the template returns */
+    Py_ssize_t *slots;
+    Template *outputs;
+} Direct;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *spec; /* the guard program as given */
+    PyCodeObject *code;
+    PyObject *direct_spec;
+    PyObject *info;
+    Program program;
+    Direct direct;
+    uint64_t hits;
+    bool native;
+} Variant;
+
+typedef enum { FAILED, PLAIN, RUN, DONE } Outcome;
+
+/* Runs the executor on the slots: DONE with a result, PLAIN if it declined, FAILED with an exception. */
+Outcome variant_run(Variant *variant, PyObject *const *slots, PyObject **result);
+
+/* ---- entry.c ---- */
+
+typedef struct {
+    Variant *variant;
+    PyObject *clone; /* the function with the variant's code; NULL in entries of frames */
+} Row;
+
+/* The variants of one function, or of the frames of one code object in one global namespace. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *function; /* in entries of frames only set while a miss is being handled */
+    PyObject *miss;     /* NULL: none to ask; entries of frames ask callbacks.miss */
+    PyObject *info;
+    PyObject *name;
+    PyCodeObject *code; /* borrowed in entries of frames: their record lives as long as the code */
+    PyObject *globals;
+    Row *rows;
+    Py_ssize_t count;
+    Py_ssize_t slots; /* the most any variant needs */
+    bool plain;
+    bool of_frames;
+    bool busy;
+    PyObject *dict;
+    PyObject *weakrefs;
+} Entry;
+
+Entry *entry_for_frames(PyCodeObject *code, PyObject *globals);
+int entry_add(Entry *entry, Variant *variant);
+void entry_clear_rows(Entry *entry);
+PyObject *entry_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+
+/* ---- continuation.c ---- */
+
+PyObject *continuation_run(PyObject *result); /* steals `result`; runs continuations until there is a value */
+void continuation_ready(void);
+PyObject *entry_run_once(Entry *entry, PyObject *const *args, size_t nargsf, PyObject *kwnames, PyObject *given);
+
+/* ---- choose.c ---- */
+
+#define ROOM 40
+
+/* Slots on the C stack unless a variant needs many. */
+typedef struct {
+    PyObject **at;
+    Py_ssize_t capacity;
+    PyObject *room[ROOM];
+} Slots;
+
+int slots_init(Slots *slots, Py_ssize_t capacity);
+void slots_free(Slots *slots);
+
+/* Decides what a call with `arguments` values at the front of `slots` does: RUN (row found, `*row`), DONE, PLAIN,
+   FAILED. */
+Outcome choose(Entry *entry, PyObject *function, Slots *slots, Py_ssize_t arguments, Row *row, PyObject **result);
+
+/* ---- bind.c ---- */
+
+typedef struct {
+    PyObject *positional; /* the packed *args and **kwargs, owned */
+    PyObject *keywords;
+} Packed;
+
+static inline Py_ssize_t
+argument_count(const PyCodeObject *code)
+{
+    return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+           ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+/* Binds a call to argument slots as Python does; false, without an exception, where Python would raise. */
+bool bind_arguments(PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                    PyObject **slots, Packed *packed);
+void packed_free(Packed *packed);
+/* Calls a function with values that were bound to its argument slots. */
+PyObject *call_bound(PyObject *function, PyObject *const *slots);
+/* A function that differs from `function` in its code only. */
+PyObject *clone_function(PyObject *function, PyCodeObject *code);
+
+/* ---- evalframe.c ---- */
+
+int evalframe_init(void);
+/* Counted: the evaluation function is installed while somebody holds it. */
+void hook_hold(void);
+void hook_release(void);
+/* Held, and frames of this thread are captured. */
+void hook_arm(void);
+void hook_disarm(void);
+void hook_after_fork(void);
+/* Calls a Python function whose frame is not to be captured itself. `given`, stolen, is NULL or the tuple that holds the
+   arguments: it is given up as soon as the frame has them. */
+PyObject *call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, size_t nargsf,
+                        PyObject *kwnames, PyObject *given);
+
+/* ---- record.c ---- */
+
+typedef enum { UNDECIDED, SKIP, CAPTURE, REPLACEMENT } Decision;
+
+/* What is known about a code object whose frames the hook has seen. */
+typedef struct Record {
+    Decision decision;
+    Py_ssize_t count;
+    Entry **entries; /* one per global namespace */
+    struct Record *previous, *next;
+} Record;
+
+int record_init(void);
+Record *record_find(PyCodeObject *code);        /* NULL: never seen */
+int record_replacement(PyCodeObject *code);     /* frames of this code are never captured */
+Record *record_decide(PyCodeObject *code);      /* asks should_capture the first time; NULL: an exception is set */
+/* NULL: there are too many namespaces, or an exception is set. */
+Entry *record_entry(Record *record, PyCodeObject *code, PyObject *globals);
+void record_forget(PyCodeObject *code);
+void record_forget_all(void);
+
+/* ---- thread.c ---- */
+
+/* What this thread is doing. */
+typedef struct {
+    int armed;               /* frames are captured */
+    int quiet;               /* nothing is captured: the compiler itself runs, or the user said so */
+    PyCodeObject *announced; /* the next frame of this code runs as it is */
+    PyObject *given;         /* NULL or a tuple to be given up as soon as that frame holds the arguments */
+    void *forwarding;        /* the frame that is being handed to a previous evaluation function */
+    char *stack_low, *stack_high;
+    bool stack_known;
+} Thread;
+
+#if defined(__GLIBC__)
+#define FAST_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define FAST_TLS
+#endif
+extern _Thread_local Thread thread FAST_TLS;
+
+typedef enum { STACK_AMPLE, STACK_SHORT, STACK_OUT } Headroom;
+
+/* How much of this thread's C stack is left. */
+Headroom stack_headroom(void);
+
+/* ---- module.c ---- */
+
+typedef struct {
+    PyObject *miss, *should_capture;
+    bool nested; /* running a variant's native parts arms the hook */
+} Callbacks;
+
+extern Callbacks callbacks;
+extern PyTypeObject *EntryType, *VariantType, *ContinuationType;
+extern PyType_Spec entry_spec, variant_spec, continuation_spec;
+
+#endif

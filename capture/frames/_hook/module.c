@@ -1,0 +1,182 @@
+/* The module: types, callbacks, and the functions hook.py offers. */
+#include "arrays.h"
+#include "hook.h"
+
+Callbacks callbacks = {.nested = true};
+PyTypeObject *EntryType, *VariantType, *ContinuationType;
+
+static PyObject *
+set_callbacks(PyObject *module, PyObject *args)
+{
+    PyObject *miss, *should_capture;
+    if (!PyArg_ParseTuple(args, "OO:set_callbacks", &miss, &should_capture)) {
+        return NULL;
+    }
+    Py_XSETREF(callbacks.miss, miss == Py_None ? NULL : Py_NewRef(miss));
+    Py_XSETREF(callbacks.should_capture, should_capture == Py_None ? NULL : Py_NewRef(should_capture));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+set_nested(PyObject *module, PyObject *value)
+{
+    int nested = PyObject_IsTrue(value);
+    if (nested < 0) {
+        return NULL;
+    }
+    bool before = callbacks.nested;
+    callbacks.nested = nested;
+    return PyBool_FromLong(before);
+}
+
+static PyObject *
+arm(PyObject *module, PyObject *unused)
+{
+    hook_arm();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+disarm(PyObject *module, PyObject *unused)
+{
+    if (thread.armed == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "this thread has not armed the hook");
+        return NULL;
+    }
+    hook_disarm();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+armed_depth(PyObject *module, PyObject *unused)
+{
+    return PyLong_FromLong(thread.armed);
+}
+
+static PyObject *
+begin_quiet(PyObject *module, PyObject *unused)
+{
+    thread.quiet++;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+end_quiet(PyObject *module, PyObject *unused)
+{
+    if (thread.quiet == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "this thread is not quiet");
+        return NULL;
+    }
+    thread.quiet--;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+after_fork(PyObject *module, PyObject *unused)
+{
+    hook_after_fork();
+    Py_RETURN_NONE;
+}
+
+static int
+check_code(PyObject *code)
+{
+    if (PyCode_Check(code)) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "not a code object: %R", code);
+    return -1;
+}
+
+static PyObject *
+code_record(PyObject *module, PyObject *code)
+{
+    static const char *const decisions[] = {"undecided", "skip", "capture", "replacement"};
+    if (check_code(code) < 0) {
+        return NULL;
+    }
+    Record *record = record_find((PyCodeObject *)code);
+    Py_ssize_t count = record == NULL ? 0 : record->count;
+    PyObject *entries = PyTuple_New(count);
+    for (Py_ssize_t i = 0; entries != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(entries, i, Py_NewRef((PyObject *)record->entries[i]));
+    }
+    return entries == NULL ? NULL
+                           : Py_BuildValue("sN", decisions[record == NULL ? UNDECIDED : record->decision], entries);
+}
+
+static PyObject *
+forget(PyObject *module, PyObject *code)
+{
+    if (check_code(code) < 0) {
+        return NULL;
+    }
+    record_forget((PyCodeObject *)code);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+forget_all(PyObject *module, PyObject *unused)
+{
+    record_forget_all();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"set_callbacks", set_callbacks, METH_VARARGS, PyDoc_STR("set_callbacks(miss, should_capture)\n--\n\n")},
+    {"set_nested", set_nested, METH_O, PyDoc_STR("set_nested(on)\n--\n\n")},
+    {"arm", arm, METH_NOARGS, PyDoc_STR("arm()\n--\n\n")},
+    {"disarm", disarm, METH_NOARGS, PyDoc_STR("disarm()\n--\n\n")},
+    {"armed_depth", armed_depth, METH_NOARGS, PyDoc_STR("armed_depth()\n--\n\n")},
+    {"begin_quiet", begin_quiet, METH_NOARGS, PyDoc_STR("begin_quiet()\n--\n\n")},
+    {"end_quiet", end_quiet, METH_NOARGS, PyDoc_STR("end_quiet()\n--\n\n")},
+    {"after_fork", after_fork, METH_NOARGS, PyDoc_STR("after_fork()\n--\n\n")},
+    {"code_record", code_record, METH_O, PyDoc_STR("code_record(code)\n--\n\n")},
+    {"forget", forget, METH_O, PyDoc_STR("forget(code)\n--\n\n")},
+    {"forget_all", forget_all, METH_NOARGS, PyDoc_STR("forget_all()\n--\n\n")},
+    {NULL},
+};
+
+static int
+add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    if (*type == NULL) {
+        *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    }
+    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+static int
+module_exec(PyObject *module)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "only the main interpreter can capture frames");
+        return -1;
+    }
+    if (arrays_init() < 0 || record_init() < 0 || evalframe_init() < 0 ||
+        add_type(module, &entry_spec, &EntryType) < 0 || add_type(module, &variant_spec, &VariantType) < 0 ||
+        add_type(module, &continuation_spec, &ContinuationType) < 0) {
+        return -1;
+    }
+    continuation_ready();
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "capture.frames._hook",
+    .m_doc = "Frame hook, guards and the callable, in C. Use capture.frames.hook.",
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit__hook(void)
+{
+    return PyModuleDef_Init(&definition);
+}

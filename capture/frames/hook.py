@@ -1,0 +1,111 @@
+"""The hook: running compiled variants in place of plain code.
+
+In: functions, and variants made for them: guards (``guards.compile_guards``), replacement code (``assemble``), perhaps
+an executor. Out: callables (``Entry``) that behave as the functions do and run a variant wherever its guards hold; and,
+while the hook is armed, the same for every captured function that is called below.
+
+>>> def f(x):
+...     return x + 1
+>>> def g(x):
+...     return x - 1
+>>> entry = Entry(f, miss=lambda entry, arguments: Variant((0, ()), g.__code__))
+>>> entry(1), f(1), entry.__name__
+(0, 2, 'f')
+
+Entries are called a thousand times more often than anything here: all of that is in C, in ``_hook``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any, NamedTuple
+
+from capture.frames import _hook
+from capture.frames._hook import Continuation, Entry, Variant, arm, armed_depth, disarm, forget
+
+__all__ = [
+    "CodeRecord",
+    "Continuation",
+    "Entry",
+    "Variant",
+    "arm",
+    "armed",
+    "armed_depth",
+    "code_record",
+    "disarm",
+    "forget",
+    "nested",
+    "quiet",
+    "reset",
+    "set_callbacks",
+    "set_nested",
+]
+
+Miss = Callable[[Entry, tuple[Any, ...]], Variant | None]
+
+
+class CodeRecord(NamedTuple):
+    """What the hook knows of a code object: ``decision`` is undecided, skip, capture or replacement."""
+
+    decision: str
+    entries: tuple[Entry, ...]
+
+
+def set_callbacks(miss: Miss | None, should_capture: Callable[[CodeType], bool] | None) -> None:
+    """Whom to ask about frames seen while armed.
+
+    ``should_capture(code)`` is asked once per code object. ``miss(entry, arguments)`` is asked when no variant's guards
+    hold; ``entry.function`` is the running function while it is asked. Both are called with capturing off.
+    """
+    _hook.set_callbacks(miss, should_capture)
+
+
+def set_nested(on: bool) -> bool:
+    """Whether running a variant with native parts arms the hook; returns the setting before."""
+    return _hook.set_nested(on)
+
+
+@contextmanager
+def nested(on: bool) -> Iterator[None]:
+    """``set_nested`` for the duration of a block."""
+    before = set_nested(on)
+    try:
+        yield
+    finally:
+        set_nested(before)
+
+
+@contextmanager
+def armed() -> Iterator[None]:
+    """Frames of this thread are captured inside the block."""
+    arm()
+    try:
+        yield
+    finally:
+        disarm()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing is captured on this thread inside the block, and entries run plain functions."""
+    _hook.begin_quiet()
+    try:
+        yield
+    finally:
+        _hook.end_quiet()
+
+
+def code_record(code: CodeType) -> CodeRecord:
+    """What is known of a code object whose frames have been seen."""
+    return CodeRecord(*_hook.code_record(code))
+
+
+def reset() -> None:
+    """Forget everything about frames; entries of decorated functions keep their variants."""
+    _hook.forget_all()
+
+
+os.register_at_fork(after_in_child=_hook.after_fork)

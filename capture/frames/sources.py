@@ -1,0 +1,392 @@
+"""Where a value came from: how to name it to the user and how to read it again.
+
+In: the tracer builds a ``Source`` for each value it did not make itself. Out: the user's words for it (``name``), its
+value in a plain Python state (``resolve``, for tests and for explaining misses), and the step that loads it in C
+(``load``; see ``guards.compile_guards``). Reading a source runs no user code.
+
+>>> def f(x, cfg): ...
+>>> rate = Item(Argument(1, "cfg"), "lr")
+>>> rate.name()
+"cfg['lr']"
+>>> resolve(rate, State((None, {"lr": 0.5}), f))
+0.5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CellType, FunctionType, GetSetDescriptorType, ModuleType
+from typing import Any, ClassVar
+
+PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
+
+
+def is_plain_constant(value: object) -> bool:
+    """True for constants that can be compared without running user code."""
+    if type(value) is tuple:
+        return all(map(is_plain_constant, value))
+    return type(value) in PLAIN_TYPES
+
+
+class Absent(LookupError):
+    """A source has no value in this state."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a call provides: the values of the argument slots, and the running function."""
+
+    arguments: tuple[Any, ...]
+    function: FunctionType
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place a value can be read from; places inside another value have a ``parent``."""
+
+    cost: ClassVar[int] = 1  # of reading it in C, in about half nanoseconds
+
+    @property
+    def parent(self) -> Source | None:
+        return None
+
+    def name(self) -> str:
+        """The value in the user's words."""
+        raise NotImplementedError
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        """The C form: the name of the step and its operands, without the slot it fills."""
+        raise NotImplementedError
+
+    def read(self, parent: Any, state: State) -> Any:
+        """The value, given the parent's; raises ``Absent``, ``LookupError`` or ``ValueError`` where there is none."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Source):
+    """A value read out of another one."""
+
+    whole: Source
+
+    @property
+    def parent(self) -> Source | None:
+        return self.whole
+
+
+@dataclass(frozen=True, slots=True)
+class Argument(Source):
+    """An argument slot of the running function: positional, keyword-only, then ``*args`` and ``**kwargs``."""
+
+    index: int
+    argument: str
+    cost: ClassVar[int] = 0
+
+    def name(self) -> str:
+        return self.argument
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("argument", self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return state.arguments[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Source):
+    """The running function itself."""
+
+    cost: ClassVar[int] = 0
+
+    def name(self) -> str:
+        return "this function"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("function",)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return state.function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Source):
+    """A known object; two constants are equal if they are the same object."""
+
+    value: Any
+    cost: ClassVar[int] = 0
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Constant and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def name(self) -> str:
+        return str(getattr(self.value, "__name__", None) or type(self.value).__name__)
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("constant", self.value)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Global(Source):
+    """A name in a namespace: a function's globals, or the builtins.
+
+    A builtin takes two facts: that the function's globals lack the name (``Missing`` on their ``Constant``) and what
+    the builtins hold; ``guards.builtin_guards`` gives both.
+    """
+
+    namespace: dict[str, Any]
+    variable: str
+    cost: ClassVar[int] = 3
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Global and self.namespace is other.namespace and self.variable == other.variable
+
+    def __hash__(self) -> int:
+        return hash((id(self.namespace), self.variable))
+
+    def name(self) -> str:
+        return self.variable
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("global", self.namespace, self.variable)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _dict_item(self.namespace, self.variable)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(Source):
+    """The contents of a closure cell of the running function."""
+
+    index: int
+    variable: str
+
+    def name(self) -> str:
+        return f"closure {self.variable}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("cell", -1, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _cell_contents(state.function, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class CellOf(Part):
+    """The contents of a closure cell of another function."""
+
+    index: int
+    variable: str
+    cost: ClassVar[int] = 2
+
+    def name(self) -> str:
+        return f"{self.whole.name()}'s closure {self.variable}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("cell", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _cell_contents(parent, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Part):
+    """A name in a module."""
+
+    attribute: str
+    cost: ClassVar[int] = 4
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.attribute}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("attribute", parent_slot, self.attribute)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if type(parent) is not ModuleType:
+            raise Absent
+        return _dict_item(parent.__dict__, self.attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceAttribute(Part):
+    """A value in an object's own attributes, whatever its class says."""
+
+    attribute: str
+    cost: ClassVar[int] = 5
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.attribute}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("instance_attribute", parent_slot, self.attribute)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _dict_item(_instance_dict(parent), self.attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAttribute(Part):
+    """What the classes of an object hold under a name: methods, properties, class attributes, unbound."""
+
+    attribute: str
+    cost: ClassVar[int] = 8
+
+    def name(self) -> str:
+        return f"type({self.whole.name()}).{self.attribute}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("type_attribute", parent_slot, self.attribute)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _class_attribute(type(parent), self.attribute)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item(Part):
+    """An element of a tuple or list, or the value of a constant key of a dict (exact types)."""
+
+    key: Any
+    cost: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        if not is_plain_constant(self.key):
+            raise TypeError(f"a key must be a plain constant, not {type(self.key).__name__}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Item and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (self.whole, repr(self.key))  # 1, 1.0 and True are equal keys of a dict, but not indices of a list
+
+    def name(self) -> str:
+        return f"{self.whole.name()}[{self.key!r}]"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("item", parent_slot, self.key)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if type(parent) is dict:
+            return _dict_item(parent, self.key)
+        if type(parent) in (tuple, list) and type(self.key) is int:
+            return parent[self.key]
+        raise Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Default(Source):
+    """A positional default of a function; of the running function without a parent."""
+
+    owner: Source | None
+    index: int
+    cost: ClassVar[int] = 2
+
+    @property
+    def parent(self) -> Source | None:
+        return self.owner
+
+    def name(self) -> str:
+        return f"{_owner_name(self.owner)}.__defaults__[{self.index}]"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("default", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return (_function(parent, state, self.owner).__defaults__ or ())[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordDefault(Source):
+    """The default of a keyword-only parameter of a function; of the running function without a parent."""
+
+    owner: Source | None
+    parameter: str
+    cost: ClassVar[int] = 3
+
+    @property
+    def parent(self) -> Source | None:
+        return self.owner
+
+    def name(self) -> str:
+        return f"{_owner_name(self.owner)}.__kwdefaults__[{self.parameter!r}]"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("keyword_default", parent_slot, self.parameter)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _dict_item(_function(parent, state, self.owner).__kwdefaults__ or {}, self.parameter)
+
+
+def resolve(source: Source, state: State) -> Any:
+    """The value of ``source`` in ``state``; raises ``Absent`` where the C form would not find one."""
+    parent = source.parent
+    try:
+        return source.read(None if parent is None else resolve(parent, state), state)
+    except (LookupError, ValueError) as error:
+        raise Absent(f"{source.name()} is not there") from error
+
+
+def total_cost(source: Source) -> int:
+    """What reading a source costs in C, with everything it is read from."""
+    return source.cost + (0 if source.parent is None else total_cost(source.parent))
+
+
+# ---- reading without running user code ----
+
+
+def _dict_item(mapping: Mapping[Any, Any], key: Any) -> Any:
+    if type(mapping) is not dict:
+        raise Absent
+    if all(map(is_plain_constant, mapping)):
+        return mapping[key]
+    for candidate, value in mapping.items():  # a look-up might compare with keys of user classes
+        if is_plain_constant(candidate) and candidate == key:
+            return value
+    raise Absent
+
+
+def _cell_contents(function: Any, index: int) -> Any:
+    closure: tuple[CellType, ...] = _checked_function(function).__closure__ or ()
+    return closure[index].cell_contents  # an empty cell raises ValueError
+
+
+def _checked_function(value: Any) -> FunctionType:
+    if type(value) is not FunctionType:
+        raise Absent
+    return value
+
+
+def _function(parent: Any, state: State, owner: Source | None) -> FunctionType:
+    return state.function if owner is None else _checked_function(parent)
+
+
+def _owner_name(owner: Source | None) -> str:
+    return "this function" if owner is None else owner.name()
+
+
+_own_dict = type.__dict__["__dict__"].__get__
+
+
+def _class_attribute(cls: type, attribute: str) -> Any:
+    for base in type.__dict__["__mro__"].__get__(cls):
+        namespace = _own_dict(base)
+        if attribute in namespace:
+            return namespace[attribute]
+    raise Absent
+
+
+def _instance_dict(value: Any) -> dict[str, Any]:
+    descriptor = _class_attribute(type(value), "__dict__")
+    if type(descriptor) is not GetSetDescriptorType:
+        raise Absent
+    namespace = descriptor.__get__(value)
+    return dict(namespace) if isinstance(value, type) else namespace
