@@ -64,7 +64,7 @@ __all__ = [
     "callee",
     "decode",
     "null_pair",
-    "slot_names",
+    "slots_of",
     "stack_effect",
 ]
 
@@ -74,7 +74,7 @@ class Instruction(NamedTuple):
 
     op: str
     arg: Any
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, of no use here
     offset: int  # where the physical instruction starts, EXTENDED_ARG included
     end: int  # behind its caches
     position: Position
@@ -200,7 +200,9 @@ READS = frozenset(
 WRITES = frozenset(words("STORE_FAST LOAD_FAST_AND_CLEAR DELETE_FAST MAKE_CELL"))
 """Operations that read, and that replace, what a slot holds. A store through a cell reads the slot."""
 
-NEEDS_CELL = frozenset(words("LOAD_DEREF STORE_DEREF DELETE_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF"))
+NEEDS_CELL = frozenset(
+    words("LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +274,7 @@ class Code:
         deepest = 0
         for instruction, depth in zip(self.instructions, self._depths, strict=True):
             if depth is not None and instruction.part == 0:
-                peak = depth + _peak(instruction)
-                deepest = max(deepest, peak)
+                deepest = max(deepest, depth + peak(instruction))
         return deepest
 
     @cached_property
@@ -303,17 +304,21 @@ class Code:
 
     @cached_property
     def _live(self) -> list[int]:
-        return _flow_back(self, lambda instruction: instruction.op in READS)
+        return _flow_back(self, lambda i: i.op in READS, lambda i: i.op in WRITES)
 
     @cached_property
     def _required(self) -> list[int]:
         def unchecked(instruction: Instruction) -> bool:
             return instruction.op in NEEDS_CELL or instruction.raws[0].name in DIALECT.unchecked
 
-        return _flow_back(self, unchecked)
+        def settles(instruction: Instruction) -> bool:
+            """Behind a store, or a load that has checked, the slot is known to be filled."""
+            return instruction.op in WRITES or instruction.op == "LOAD_FAST" and not unchecked(instruction)
+
+        return _flow_back(self, unchecked, settles)
 
 
-def _peak(instruction: Instruction) -> int:
+def peak(instruction: Instruction) -> int:
     """Slots above the depth before it that an instruction's physical form uses on the way."""
     names_on_stack = len(instruction.raws) > 1 and instruction.raws[0].name == "LOAD_CONST"
     return int(names_on_stack)
@@ -355,14 +360,16 @@ def _flow_depths(code: Code) -> list[int | None]:
     return depths
 
 
-def _flow_back(code: Code, reads: Callable[[Instruction], bool]) -> list[int]:
-    """Liveness of slots as bit masks, one per instruction, for the reads that ``reads`` picks."""
+Picks = Callable[[Instruction], bool]
+
+
+def _flow_back(code: Code, reads: Picks, ends: Picks) -> list[int]:
+    """Liveness of slots as bit masks, one per instruction: from the reads back to what ends the search."""
     bits = {name: 1 << i for i, name in enumerate(code.slots)}
     steps: list[tuple[int, int]] = []  # per instruction: bits it reads, bits that survive it
     for instruction in code.instructions:
-        op = instruction.op
-        touches = bits[instruction.arg] if op in READS or op in WRITES else 0
-        steps.append((touches if reads(instruction) else 0, ~touches if op in WRITES else -1))
+        bit = bits[instruction.arg] if instruction.op in READS or instruction.op in WRITES else 0
+        steps.append((bit if bit and reads(instruction) else 0, ~bit if bit and ends(instruction) else -1))
     live = [0] * (len(steps) + 1)
     changed = True
     while changed:
@@ -422,7 +429,10 @@ def _decode_new(code: CodeType) -> Code:
     groups = list(_fold(_split(raws), targets))
     index_at, bound_at = _indices(groups, size)
     prologue = next((i for i, group in enumerate(groups) if group[0].name == "RESUME"), 0)
-    tables = Tables(code.co_consts, code.co_names, slot_names(code), _cell_flags(code))
+    slots = slots_of(code)
+    own = len(slots) - len(code.co_freevars)
+    cells = tuple(i >= own or name in code.co_cellvars for i, name in enumerate(slots))
+    tables = Tables(code.co_consts, code.co_names, slots, cells)
     instructions = []
     for index, group in enumerate(groups):
         op, arg = DIALECT.rows[group[-1].name](tables, group)
@@ -440,7 +450,8 @@ def _decode_new(code: CodeType) -> Code:
         for start, end, target, depth, lasti in entries
         if bound_at[start] < bound_at[end]
     )
-    return Code(code, tuple(instructions), regions, tables.slots, frozenset(code.co_cellvars), _free_slots(code))
+    free = {name: i for i, name in enumerate(slots[own:])}
+    return Code(code, tuple(instructions), regions, slots, frozenset(code.co_cellvars), free)
 
 
 _NAMES = dis.opname
@@ -483,7 +494,7 @@ def _split(raws: Iterable[Raw]) -> Iterator[Raw]:
             yield raw._replace(name=name, arg=arg, target=target, part=part)
 
 
-def _fold(raws: Iterable[Raw], targets: set[int | None]) -> Iterator[list[Raw]]:
+def _fold(raws: Iterable[Raw], targets: set[int]) -> Iterator[list[Raw]]:
     group: list[Raw] = []
     for raw in raws:
         taken_up_by = DIALECT.folds.get(group[-1].name, ()) if group else ()
@@ -525,25 +536,18 @@ def _loop_end(groups: Sequence[Sequence[Raw]], index: int) -> int:
     return len(found)
 
 
-def slot_names(code: CodeType) -> tuple[str, ...]:
-    """Names of a frame's slots in order, each once.
+def slot_names(varnames: Sequence[str], cellvars: Sequence[str], freevars: Sequence[str]) -> tuple[str, ...]:
+    """Names of a frame's slots in order, each once; a cell variable that is also a local has the local's slot.
 
     An inlined comprehension may have a variable of the same name as a free variable of its function; the free one
     is then called ``name.free``, which no identifier can be.
     """
-    own = code.co_varnames + tuple(name for name in code.co_cellvars if name not in code.co_varnames)
-    return own + tuple(f"{name}.free" if name in own else name for name in code.co_freevars)
+    own = (*varnames, *(name for name in cellvars if name not in varnames))
+    return own + tuple(f"{name}.free" if name in own else name for name in freevars)
 
 
-def _free_slots(code: CodeType) -> dict[str, int]:
-    names = slot_names(code)
-    return {name: i for i, name in enumerate(names[len(names) - len(code.co_freevars) :])}
-
-
-def _cell_flags(code: CodeType) -> tuple[bool, ...]:
-    names = slot_names(code)
-    own = len(names) - len(code.co_freevars)
-    return tuple(i >= own or name in code.co_cellvars for i, name in enumerate(names))
+def slots_of(code: CodeType) -> tuple[str, ...]:
+    return slot_names(code.co_varnames, code.co_cellvars, code.co_freevars)
 
 
 def read_exception_table(table: bytes) -> Iterator[tuple[int, int, int, int, bool]]:

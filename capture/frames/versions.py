@@ -306,6 +306,15 @@ COMMON_SPLITS: dict[str, Splitter] = {
 }
 
 
+SLOT_ARGUMENTS = frozenset(
+    words(
+        "LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR STORE_FAST DELETE_FAST MAKE_CELL LOAD_CLOSURE LOAD_DEREF"
+        " STORE_DEREF DELETE_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF"
+    )
+)
+"""Physical instructions whose argument is a slot; ``Dialect.pairs`` are those with two."""
+
+
 # ------------------------------------------------------------------------------- spelling of calls
 # The assembler calls with [callable, argument, …] on the stack: the first argument takes the second slot of the
 # pair, as it does in every decorator and ``with`` that CPython itself compiles. That order is the same on all
