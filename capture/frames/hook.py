@@ -24,7 +24,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from capture.frames import _hook
-from capture.frames._hook import Continuation, Entry, Variant, arm, armed_depth, disarm, forget
+from capture.frames._hook import Continuation, Entry, Variant, arm, armed_depth, current_info, disarm, forget
 
 __all__ = [
     "CodeRecord",
@@ -35,6 +35,7 @@ __all__ = [
     "armed",
     "armed_depth",
     "code_record",
+    "current_info",
     "disarm",
     "forget",
     "nested",
@@ -58,7 +59,8 @@ def set_callbacks(miss: Miss | None, should_capture: Callable[[CodeType], bool] 
     """Whom to ask about frames seen while armed.
 
     ``should_capture(code)`` is asked once per code object. ``miss(entry, arguments)`` is asked when no variant's guards
-    hold; ``entry.function`` is the running function while it is asked. Both are called with capturing off.
+    hold; ``entry.function`` is the running function while it is asked, and ``current_info()`` is the ``info`` of the
+    decorated function whose code armed the hook. Both are called with capturing off.
     """
     _hook.set_callbacks(miss, should_capture)
 

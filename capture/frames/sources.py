@@ -196,6 +196,22 @@ class CellOf(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class Contents(Part):
+    """The contents of a cell that is itself a value: resume functions get the cells of the frame they continue."""
+
+    def name(self) -> str:
+        return self.whole.name()
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("contents", parent_slot)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if type(parent) is not CellType:
+            raise Absent
+        return parent.cell_contents  # an empty cell raises ValueError
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Part):
     """A name in a module."""
 

@@ -124,21 +124,33 @@ decide(Entry *entry, PyObject *const *args, size_t nargsf, PyObject *kwnames, Ro
     return outcome;
 }
 
-/* Runs a variant's code in a frame of its own, with the hook armed if the code may call more code to capture. */
+/* Runs code that may call more code to capture: that is captured on behalf of this entry. */
+static PyObject *
+call_armed(PyThreadState *tstate, Entry *entry, PyObject *clone, PyObject *const *args, size_t nargsf,
+           PyObject *kwnames, PyObject *given)
+{
+    PyObject *outer = thread.info;
+    thread.info = Py_XNewRef(entry->info);
+    hook_arm();
+    PyObject *result = call_function(tstate, clone, args, nargsf, kwnames, given);
+    hook_disarm();
+    Py_XDECREF(thread.info);
+    thread.info = outer;
+    return result;
+}
+
+/* Runs a variant's code in a frame of its own. */
 static PyObject *
 run_row(PyThreadState *tstate, Entry *entry, Row *row, PyObject *const *args, size_t nargsf, PyObject *kwnames,
         PyObject *given)
 {
-    bool armed = row->variant->native && callbacks.nested;
     PyObject *result = NULL;
     if (follow_defaults(row->clone, entry->function) < 0) {
         Py_XDECREF(given);
-    } else if (!armed) {
-        result = call_function(tstate, row->clone, args, nargsf, kwnames, given);
+    } else if (row->variant->native && callbacks.nested) {
+        result = call_armed(tstate, entry, row->clone, args, nargsf, kwnames, given);
     } else {
-        hook_arm();
         result = call_function(tstate, row->clone, args, nargsf, kwnames, given);
-        hook_disarm();
     }
     Py_DECREF(row->variant);
     Py_DECREF(row->clone);

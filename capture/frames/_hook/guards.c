@@ -62,6 +62,13 @@ load_cell(Step *step, PyObject **slots, PyObject *function)
 }
 
 static inline bool
+load_contents(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *cell = slots[step->other];
+    return PyCell_Check(cell) && keep(step, slots, PyCell_GET(cell));
+}
+
+static inline bool
 load_attribute(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *module = slots[step->other];

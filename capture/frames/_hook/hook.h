@@ -182,6 +182,7 @@ void record_forget_all(void);
 typedef struct {
     int armed;               /* frames are captured */
     int quiet;               /* nothing is captured: the compiler itself runs, or the user said so */
+    PyObject *info;          /* of the entry whose code armed the hook last (borrowed: that call owns it), or NULL */
     PyCodeObject *announced; /* the next frame of this code runs as it is */
     PyObject *given;         /* NULL or a tuple to be given up as soon as that frame holds the arguments */
     void *forwarding;        /* the frame that is being handed to a previous evaluation function */

@@ -54,6 +54,12 @@ armed_depth(PyObject *module, PyObject *unused)
 }
 
 static PyObject *
+current_info(PyObject *module, PyObject *unused)
+{
+    return Py_NewRef(thread.info == NULL ? Py_None : thread.info);
+}
+
+static PyObject *
 begin_quiet(PyObject *module, PyObject *unused)
 {
     thread.quiet++;
@@ -128,6 +134,7 @@ static PyMethodDef methods[] = {
     {"arm", arm, METH_NOARGS, PyDoc_STR("arm()\n--\n\n")},
     {"disarm", disarm, METH_NOARGS, PyDoc_STR("disarm()\n--\n\n")},
     {"armed_depth", armed_depth, METH_NOARGS, PyDoc_STR("armed_depth()\n--\n\n")},
+    {"current_info", current_info, METH_NOARGS, PyDoc_STR("current_info()\n--\n\n")},
     {"begin_quiet", begin_quiet, METH_NOARGS, PyDoc_STR("begin_quiet()\n--\n\n")},
     {"end_quiet", end_quiet, METH_NOARGS, PyDoc_STR("end_quiet()\n--\n\n")},
     {"after_fork", after_fork, METH_NOARGS, PyDoc_STR("after_fork()\n--\n\n")},
