@@ -1,0 +1,531 @@
+/* The Executor type: one call from arguments to results, without Python in between.
+ *
+ *     bind the inputs ─▶ sizes ─▶ allocate ─▶ steps ─▶ flags ─▶ results
+ *
+ * Each part ends DONE, EXITED (the call returns None and has changed nothing) or FAILED (it raises). */
+#include "executor.h"
+
+#include <stddef.h>
+#include <structmember.h>
+
+#define RELEASE_NS 5000       /* work from which on other Python threads may run beside it; releasing costs 50 ns */
+#define SIGNAL_NS 20000000    /* work after which signals are looked at */
+#define SLICE_NS 200000000    /* longer kernels are run in pieces, so that signals are seen */
+#define CACHE_LINE 64
+
+/* ------------------------------------------------------------------ frames */
+
+static size_t
+aligned(size_t bytes)
+{
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static Frame *
+frame_create(const Program *program)
+{
+    size_t count = (size_t)program->buffer_count;
+    size_t numbers = aligned(sizeof(int64_t) * (size_t)program->number_count);
+    size_t slots = aligned(sizeof(Slot) * count), pointers = aligned(sizeof(char *) * count);
+    size_t flags = aligned(sizeof(uint32_t) * (size_t)program->flag_count);
+    char *memory = block_take(aligned(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
+    if (memory == NULL) {
+        return NULL;
+    }
+    Frame *frame = (Frame *)memory;
+    memset(memory, 0, aligned(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
+    frame->numbers = (int64_t *)(memory += aligned(sizeof(Frame)));
+    frame->slots = (Slot *)(memory += numbers);
+    frame->buffers = (char **)(memory += slots);
+    frame->objects = (PyObject **)(memory += pointers);
+    frame->flags = (uint32_t *)(memory + pointers);
+    memcpy(frame->numbers, program->constants, sizeof(int64_t) * (size_t)program->number_count);
+    for (int i = 0; i < program->buffer_count; i++) {
+        const Buffer *buffer = &program->buffers[i];
+        frame->buffers[i] = frame->slots[i].bytes;
+        if (buffer->kind == BUFFER_CONSTANT) {
+            frame->objects[i] = buffer->constant;
+            frame->buffers[i] = PyArray_DATA((PyArrayObject *)buffer->constant);
+        }
+    }
+    return frame;
+}
+
+static void
+frame_destroy(Frame *frame)
+{
+    if (frame != NULL) {
+        block_give(frame->arena);
+        block_give(frame->scratch);
+        block_give((char *)frame);
+    }
+}
+
+static inline Frame *
+frame_take(Executor *self)
+{
+    Frame *frame = self->spare;
+    if (frame == NULL) {
+        return frame_create(&self->program);
+    }
+    self->spare = NULL;
+    return frame;
+}
+
+static inline void
+drop_objects(Frame *frame, const int32_t *ids, int count)
+{
+    for (int i = 0; i < count; i++) {
+        Py_CLEAR(frame->objects[ids[i]]);
+    }
+}
+
+/* End a call: let go of its objects, keep the frame for the next one. */
+static inline void
+frame_release(Executor *self, Frame *frame)
+{
+    const Program *program = &self->program;
+    lease_end(&frame->lease, &frame->arena);
+    block_trim(&frame->arena);
+    block_trim(&frame->scratch);
+    drop_objects(frame, program->outputs, program->output_count);
+    drop_objects(frame, program->externs, program->extern_count);
+    if (self->spare == NULL) {
+        self->spare = frame;
+    }
+    else {
+        frame_destroy(frame);
+    }
+}
+
+/* ------------------------------------------------------------------ exceptions */
+
+Outcome
+outcome_of_exception(const Frame *frame)
+{
+    /* What is no Exception (KeyboardInterrupt, SystemExit) is not a matter of this plan. */
+    if (frame->written || !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return FAILED;
+    }
+    PyErr_Clear();
+    return EXITED;
+}
+
+static Outcome
+no_memory(const Frame *frame)
+{
+    PyErr_NoMemory();
+    return outcome_of_exception(frame);
+}
+
+static Outcome
+refuse_input(const Executor *self, Py_ssize_t index, PyObject *value)
+{
+    static const char *const KINDS[] = {"an array", "a scalar", "a bool", "an int", "a float"};
+    const Input *input = &self->program.inputs[index];
+    PyObject *name = PyObject_GetAttrString(self->plan, "name");
+    PyObject *descr = input->descr == NULL ? PyUnicode_FromString("")
+                                           : PyUnicode_FromFormat(" of dtype %S", (PyObject *)input->descr);
+    if (name != NULL && descr != NULL) {
+        PyObject *dims = input->kind == INPUT_ARRAY ? PyUnicode_FromFormat(" and %d dimensions", input->ndim)
+                                                    : PyUnicode_FromString("");
+        if (dims != NULL) {
+            PyErr_Format(PyExc_TypeError, "input %zd of %U must be %s%U%U, not %.200s", index, name,
+                         KINDS[input->kind], descr, dims, Py_TYPE(value)->tp_name);
+            Py_DECREF(dims);
+        }
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(descr);
+    return FAILED;
+}
+
+/* ------------------------------------------------------------------ inputs */
+
+static inline Outcome
+bind_array(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value)
+{
+    const Input *input = &self->program.inputs[index];
+    PyArrayObject *array = (PyArrayObject *)value;
+    if (!PyArray_CheckExact(value) || PyArray_NDIM(array) != input->ndim ||
+        (PyArray_DESCR(array) != input->descr && !same_dtype(PyArray_DESCR(array), input->descr))) {
+        return refuse_input(self, index, value);
+    }
+    if ((PyArray_FLAGS(array) & input->flags) != input->flags) {
+        return EXITED; /* NumPy works on unaligned data, and knows how to refuse a write */
+    }
+    int64_t *sizes = frame->numbers + input->number, *strides = sizes + input->ndim;
+    for (int i = 0; i < input->ndim; i++) {
+        sizes[i] = PyArray_DIM(array, i);
+        strides[i] = PyArray_STRIDE(array, i);
+    }
+    frame->buffers[index] = PyArray_BYTES(array);
+    return DONE;
+}
+
+static Outcome
+bind_number(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value)
+{
+    const Input *input = &self->program.inputs[index];
+    Slot *slot = &frame->slots[index];
+    int overflow = 0;
+    if (input->kind == INPUT_SCALAR && PyArray_IsScalar(value, Generic) && Py_TYPE(value) == input->descr->typeobj) {
+        PyArray_ScalarAsCtype(value, slot);
+        return DONE;
+    }
+    if (input->kind == INPUT_FLOAT && PyFloat_CheckExact(value)) {
+        slot->as_double = PyFloat_AS_DOUBLE(value);
+    }
+    else if (input->kind == INPUT_INT && PyLong_CheckExact(value)) {
+        slot->as_int = PyLong_AsLongLongAndOverflow(value, &overflow);
+    }
+    else if (input->kind == INPUT_BOOL && PyBool_Check(value)) {
+        slot->as_int = value == Py_True; /* little-endian: its first byte is the bool */
+    }
+    else {
+        return refuse_input(self, index, value);
+    }
+    frame->numbers[input->number] = slot->as_int;
+    return overflow ? EXITED : DONE;
+}
+
+static inline Outcome
+bind_inputs(const Executor *self, Frame *frame, PyObject *const *values)
+{
+    for (Py_ssize_t i = 0; i < self->program.input_count; i++) {
+        bool is_array = self->program.inputs[i].kind == INPUT_ARRAY;
+        Outcome outcome = is_array ? bind_array(self, frame, i, values[i]) : bind_number(self, frame, i, values[i]);
+        if (outcome != DONE) {
+            return outcome;
+        }
+        frame->objects[i] = values[i];
+    }
+    return DONE;
+}
+
+/* ------------------------------------------------------------------ memory of a call */
+
+static inline Outcome
+allocate(const Program *program, Frame *frame)
+{
+    for (int i = 0; i < program->output_count; i++) {
+        int32_t id = program->outputs[i];
+        const Buffer *buffer = &program->buffers[id];
+        PyObject *array = array_new(buffer->descr, buffer->ndim, buffer->shape, buffer->strides, frame->numbers);
+        if (array == NULL) {
+            return outcome_of_exception(frame);
+        }
+        frame->objects[id] = array;
+        frame->buffers[id] = PyArray_BYTES((PyArrayObject *)array);
+    }
+    if (program->arena_bytes >= 0) {
+        if (!block_ensure(&frame->arena, (size_t)frame->numbers[program->arena_bytes])) {
+            return no_memory(frame);
+        }
+        for (int i = 0; i < program->arena_count; i++) {
+            int32_t id = program->arenas[i];
+            frame->buffers[id] = frame->arena + frame->numbers[program->buffers[id].arena_offset];
+        }
+    }
+    memset(frame->flags, 0, sizeof(uint32_t) * (size_t)program->flag_count);
+    return DONE;
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+/* Nanoseconds on one thread, as the plan estimates them. */
+static inline int64_t
+estimate(const Frame *frame, const Step *step)
+{
+    int64_t nanoseconds;
+    bool huge = __builtin_mul_overflow(frame->numbers[step->extent], frame->numbers[step->work], &nanoseconds);
+    return huge ? INT64_MAX / 4 : nanoseconds;
+}
+
+/* Share the work out over threads that have been reserved; each has its own scratch and flags. Without the GIL. */
+static bool
+run_shared(Frame *frame, Work *work, int threads, int flag_count)
+{
+    work->scratch_bytes = aligned(work->scratch_bytes);
+    work->flag_words = aligned(sizeof(uint32_t) * (size_t)flag_count) / sizeof(uint32_t);
+    size_t scratch = work->scratch_bytes * (size_t)threads;
+    size_t flags = work->flag_words * sizeof(uint32_t) * (size_t)threads;
+    if (!block_ensure(&frame->scratch, scratch + flags)) {
+        pool_release();
+        return false;
+    }
+    work->scratch = frame->scratch;
+    work->flags = memset(frame->scratch + scratch, 0, flags);
+    pool_run(work, threads);
+    for (int thread = 0; thread < threads; thread++) {
+        for (int i = 0; i < flag_count; i++) {
+            frame->flags[i] |= work->flags[work->flag_words * (size_t)thread + (size_t)i];
+        }
+    }
+    return true;
+}
+
+/* Run iterations begin <= i < end of a kernel; false when there is no memory for its scratch. Without the GIL
+ * when the work is large enough. */
+static inline bool
+run_range(const Executor *self, Frame *frame, const Step *step, int64_t begin, int64_t end, int64_t nanoseconds)
+{
+    Work work = {.kernel = step->kernel,
+                 .buffers = frame->buffers,
+                 .numbers = frame->numbers,
+                 .begin = begin,
+                 .end = end,
+                 .grain = step->grain,
+                 .nanoseconds = nanoseconds,
+                 .scratch_bytes = step->scratch < 0 ? 0 : (size_t)frame->numbers[step->scratch]};
+    int threads = nanoseconds < RELEASE_NS ? 1 : pool_reserve(&work, self->threads);
+    if (threads > 1) {
+        return run_shared(frame, &work, threads, self->program.flag_count);
+    }
+    if (work.scratch_bytes > 0 && !block_ensure(&frame->scratch, work.scratch_bytes)) {
+        return false;
+    }
+    fp_clear();
+    step->kernel(frame->buffers, frame->numbers, begin, end, frame->scratch, frame->flags);
+    return true;
+}
+
+/* A long kernel, without the GIL; in slices unless it writes what the caller sees. Signals are looked at in between. */
+static Outcome
+run_long(const Executor *self, Frame *frame, const Step *step, int64_t nanoseconds)
+{
+    int64_t extent = frame->numbers[step->extent], slice = extent;
+    if (nanoseconds > SLICE_NS && !self->program.writes) {
+        int64_t grains = extent / step->grain / (nanoseconds / SLICE_NS + 1);
+        slice = (grains < 1 ? 1 : grains) * step->grain;
+    }
+    for (int64_t begin = 0, end; begin < extent; begin = end) {
+        end = extent - begin < slice ? extent : begin + slice;
+        double part = (double)(end - begin) / (double)extent;
+        PyThreadState *state = PyEval_SaveThread();
+        FpStatus status = fp_status();
+        bool enough = run_range(self, frame, step, begin, end, (int64_t)((double)nanoseconds * part));
+        fp_restore(status);
+        PyEval_RestoreThread(state);
+        if (!enough) {
+            return no_memory(frame);
+        }
+        if (PyErr_CheckSignals() < 0) {
+            return FAILED;
+        }
+    }
+    return DONE;
+}
+
+/* A row of kernels, together; without the GIL if they are worth it. */
+static inline Outcome
+run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *last, int64_t nanoseconds)
+{
+    PyThreadState *state = nanoseconds >= RELEASE_NS ? PyEval_SaveThread() : NULL;
+    FpStatus status = fp_status();
+    bool enough = true;
+    for (const Step *step = first; step < last && enough; step++) {
+        int64_t extent = frame->numbers[step->extent];
+        enough = extent <= 0 || run_range(self, frame, step, 0, extent, estimate(frame, step));
+    }
+    fp_restore(status);
+    if (state != NULL) {
+        PyEval_RestoreThread(state);
+    }
+    return enough ? DONE : no_memory(frame);
+}
+
+static inline Outcome
+run_steps(const Executor *self, Frame *frame)
+{
+    const Program *program = &self->program;
+    const Step *end = program->steps + program->step_count;
+    Outcome outcome = DONE;
+    for (const Step *step = program->steps, *next; step < end && outcome == DONE; step = next) {
+        next = step + 1;
+        if (step->kernel == NULL) {
+            outcome = run_extern(program, frame, step);
+            continue;
+        }
+        int64_t nanoseconds = estimate(frame, step);
+        frame->written = program->writes;
+        if (nanoseconds >= SIGNAL_NS) {
+            outcome = run_long(self, frame, step, nanoseconds);
+            continue;
+        }
+        for (; next < end && next->kernel != NULL && estimate(frame, next) < SIGNAL_NS; next++) {
+            nanoseconds += estimate(frame, next);
+        }
+        outcome = run_kernels(self, frame, step, next, nanoseconds);
+    }
+    return outcome;
+}
+
+/* ------------------------------------------------------------------ the call */
+
+static inline Outcome
+run(Executor *self, Frame *frame, PyObject *const *values)
+{
+    const Program *program = &self->program;
+    frame->written = false;
+    Outcome outcome = bind_inputs(self, frame, values);
+    if (outcome != DONE) {
+        return outcome;
+    }
+    if (program->writes && program->flag_count > 0) { /* afterwards it would be too late to exit */
+        int fine = warnings_stay_warnings();
+        if (fine <= 0) {
+            return fine < 0 ? FAILED : EXITED;
+        }
+    }
+    if (program->sizes != NULL) {
+        program->sizes(frame->numbers);
+    }
+    outcome = allocate(program, frame);
+    if (outcome == DONE) {
+        outcome = run_steps(self, frame);
+    }
+    if (outcome == DONE && program->flag_count > 0) {
+        outcome = settle_flags(self, frame);
+    }
+    return outcome;
+}
+
+static inline PyObject *
+make_results(const Program *program, Frame *frame)
+{
+    PyObject *results = PyTuple_New(program->result_count);
+    for (Py_ssize_t i = 0; results != NULL && i < program->result_count; i++) {
+        PyObject *result = item_object(frame, &program->results[i]);
+        if (result == NULL) {
+            Py_CLEAR(results);
+        }
+        else {
+            PyTuple_SET_ITEM(results, i, result);
+        }
+    }
+    return results;
+}
+
+static PyObject *
+executor_call(PyObject *callable, PyObject *const *values, size_t flagged_count, PyObject *names)
+{
+    Executor *self = (Executor *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
+    if (count != self->program.input_count || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
+        PyErr_Format(PyExc_TypeError, "%R takes %d inputs by position, got %zd", callable,
+                     self->program.input_count, count + (names == NULL ? 0 : PyTuple_GET_SIZE(names)));
+        return NULL;
+    }
+    Frame *frame = frame_take(self);
+    if (frame == NULL) {
+        return PyErr_NoMemory();
+    }
+    Py_INCREF(self); /* an extern may drop the last reference to it */
+    self->calls++;
+    PyObject *results = NULL;
+    Outcome outcome = run(self, frame, values);
+    if (outcome == DONE) {
+        results = make_results(&self->program, frame);
+    }
+    frame_release(self, frame);
+    Py_DECREF(self);
+    return outcome == EXITED ? Py_NewRef(Py_None) : results;
+}
+
+/* ------------------------------------------------------------------ the type */
+
+static PyObject *
+executor_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"plan", "encoded", "path", "threads", "report", NULL};
+    PyObject *plan, *encoded, *path, *report;
+    int threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!O&iO", names, &plan, &PyTuple_Type, &encoded,
+                                     PyUnicode_FSConverter, &path, &threads, &report)) {
+        return NULL;
+    }
+    Executor *self = (Executor *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = executor_call;
+        self->threads = threads;
+        self->plan = Py_NewRef(plan);
+        self->encoded = Py_NewRef(encoded);
+        self->report = Py_NewRef(report);
+        if (program_load(&self->program, encoded, PyBytes_AS_STRING(path)) < 0) {
+            Py_CLEAR(self);
+        }
+    }
+    Py_DECREF(path);
+    return (PyObject *)self;
+}
+
+/* No tp_clear, as in tuples: an executor cannot be called without these, and a cycle through them goes through
+ * something that can be cleared. */
+static int
+executor_traverse(Executor *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->plan);
+    Py_VISIT(self->encoded);
+    Py_VISIT(self->report);
+    return 0;
+}
+
+static void
+executor_dealloc(Executor *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weakrefs != NULL) {
+        PyObject_ClearWeakRefs((PyObject *)self);
+    }
+    frame_destroy(self->spare);
+    program_unload(&self->program);
+    Py_CLEAR(self->plan);
+    Py_CLEAR(self->report);
+    Py_CLEAR(self->encoded);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *
+executor_repr(Executor *self)
+{
+    PyObject *name = PyObject_GetAttrString(self->plan, "name");
+    PyObject *text = name == NULL ? NULL : PyUnicode_FromFormat("<executor of %S>", name);
+    Py_XDECREF(name);
+    return text;
+}
+
+static PyObject *
+executor_source(Executor *self, void *closure)
+{
+    return PyObject_GetAttrString(self->plan, "source");
+}
+
+static PyMemberDef executor_members[] = {
+    {"plan", T_OBJECT_EX, offsetof(Executor, plan), READONLY, "what it executes"},
+    {"calls", T_ULONGLONG, offsetof(Executor, calls), READONLY, "how often it has been called"},
+    {"threads", T_INT, offsetof(Executor, threads), READONLY, "the most threads one kernel may use"},
+    {NULL},
+};
+
+static PyGetSetDef executor_getset[] = {
+    {"source", (getter)executor_source, NULL, "the C of its unit"},
+    {NULL},
+};
+
+PyTypeObject ExecutorType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "capture.inductor._executor.Executor",
+    .tp_doc = "A compiled graph: executor(*inputs) gives the tuple of results, or None: run the region plainly.",
+    .tp_basicsize = sizeof(Executor),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_new = executor_new,
+    .tp_dealloc = (destructor)executor_dealloc,
+    .tp_traverse = (traverseproc)executor_traverse,
+    .tp_repr = (reprfunc)executor_repr,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Executor, vectorcall),
+    .tp_weaklistoffset = offsetof(Executor, weakrefs),
+    .tp_members = executor_members,
+    .tp_getset = executor_getset,
+};

@@ -1,0 +1,274 @@
+/* What the files of the executor share.
+ *
+ *   program.c   the encoded plan (tuples made by executor.py) as C structures, and the loaded library
+ *   executor.c  the Executor type: one call from arguments to results
+ *   results.c   arrays, views and scalars as NumPy would make them
+ *   externs.c   steps that call Python
+ *   pool.c      threads
+ *   memory.c    blocks of data, and their recycling
+ *   flags.c     floating-point status, errstate and warning filters
+ *   module.c    what Python sees of it
+ *
+ * Everything runs with the GIL held unless a comment says otherwise.
+ */
+#ifndef CAPTURE_EXECUTOR_H
+#define CAPTURE_EXECUTOR_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define PY_ARRAY_UNIQUE_SYMBOL capture_executor_array_api
+#ifndef CAPTURE_EXECUTOR_MODULE
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The unit's functions; capture/inductor/plan.py says what they promise. */
+typedef void (*Kernel)(char *const *buffers, const int64_t *numbers, int64_t begin, int64_t end, char *scratch,
+                       uint32_t *flags);
+typedef void (*Sizes)(int64_t *numbers);
+
+/* ------------------------------------------------------------------ program.c: the plan
+ *
+ * Field by field the classes of plan.py. An int that is called number, offset, extent … is an index into the
+ * numbers; -1 is none. Python objects are borrowed from the encoded tuple, which lives as long as the program.
+ * The values of the enumerations are those of executor.py. */
+
+typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT } InputKind;
+typedef enum { BUFFER_INPUT, BUFFER_CONSTANT, BUFFER_ARENA, BUFFER_OUTPUT, BUFFER_EXTERN } BufferKind;
+typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE } ItemKind;
+typedef enum { FORM_ANY, FORM_ARRAY, FORM_SCALAR } Form; /* of an extern's result without dimensions */
+
+typedef struct {
+    InputKind kind;
+    PyArray_Descr *descr; /* NULL for Python numbers */
+    int ndim;
+    int flags;  /* array flags it must have */
+    int number; /* its first number */
+} Input;
+
+typedef struct {
+    BufferKind kind;
+    PyArray_Descr *descr;
+    PyObject *constant;
+    int ndim;
+    const int32_t *shape, *strides;
+    int32_t arena_offset;
+    Form form;
+} Buffer;
+
+typedef struct {
+    int32_t buffer, offset;
+    int ndim;
+    const int32_t *shape, *strides;
+    PyArray_Descr *descr;
+    bool scalar, whole;
+} View;
+
+/* A value to hand out: an argument of an extern, or a result. */
+typedef struct Item {
+    ItemKind kind;
+    PyObject *literal;
+    const View *view;
+    const struct Item *children;
+    Py_ssize_t count;
+} Item;
+
+typedef struct {
+    Kernel kernel; /* NULL in a step that calls Python */
+    int32_t extent, work, scratch;
+    int64_t grain;
+    PyObject *function;
+    const Item *arguments; /* by position, then those by name */
+    Py_ssize_t positional;
+    PyObject *names; /* tuple or NULL */
+    const int32_t *results;
+    int result_count;
+    bool single; /* the function's value is the result, not a tuple of results */
+} Step;
+
+typedef struct {
+    int input_count, buffer_count, step_count, number_count, flag_count, output_count, extern_count, arena_count;
+    const Input *inputs;
+    const Buffer *buffers;
+    const Step *steps;
+    const Item *results;
+    Py_ssize_t result_count;
+    const int32_t *outputs, *externs, *arenas; /* ids of the buffers of that kind */
+    const int64_t *constants;                  /* all numbers, zero where they depend on the inputs */
+    Sizes sizes;                               /* NULL when there is nothing to compute */
+    int32_t arena_bytes;
+    bool writes;
+    void *library;
+    void *memory; /* list of what the pointers above point to */
+} Program;
+
+int program_load(Program *program, PyObject *encoded, const char *path);
+void program_unload(Program *program);
+
+/* ------------------------------------------------------------------ executor.c: a call */
+
+typedef union {
+    char bytes[16];
+    double as_double;
+    long long as_int;
+} Slot;
+
+/* The working memory of one call. An executor keeps one; nested and concurrent calls make their own. */
+typedef struct {
+    int64_t *numbers;
+    char **buffers;
+    PyObject **objects; /* by buffer: the Python object whose memory it is, or NULL */
+    Slot *slots;        /* by buffer: the value of a scalar or number */
+    uint32_t *flags;
+    char *arena, *scratch;
+    PyObject *lease; /* owner of the arena in the eyes of arrays that lie in it; NULL until there is one */
+    bool written;    /* inputs may have been written by this call */
+} Frame;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    Program program;
+    PyObject *plan, *encoded, *report;
+    PyObject *weakrefs;
+    Frame *spare;
+    unsigned long long calls;
+    int threads;
+} Executor;
+
+/* How a part of a call ended. FAILED: an exception is set and is to be raised. EXITED: the plan does not hold
+ * for this call, no exception is set, nothing that the caller can see has changed. */
+typedef enum { DONE, EXITED, FAILED } Outcome;
+
+extern PyTypeObject ExecutorType;
+
+/* The exception that is set, as an outcome: an ordinary one makes the call exit if it still can. */
+Outcome outcome_of_exception(const Frame *frame);
+
+/* ------------------------------------------------------------------ results.c: objects */
+
+/* A new array that owns uninitialised data; strides as far as NumPy would keep them. */
+PyObject *array_new(PyArray_Descr *descr, int ndim, const int32_t *shape, const int32_t *strides,
+                    const int64_t *numbers);
+/* The object a view or literal stands for. */
+PyObject *item_object(Frame *frame, const Item *item);
+/* Whether two dtypes have the same elements in native byte order. */
+bool same_dtype(PyArray_Descr *actual, PyArray_Descr *expected);
+
+/* ------------------------------------------------------------------ externs.c */
+
+Outcome run_extern(const Program *program, Frame *frame, const Step *step);
+
+/* ------------------------------------------------------------------ pool.c: threads */
+
+#define MAX_THREADS 64
+
+/* One kernel over its whole extent, about to be shared out. */
+typedef struct {
+    Kernel kernel;
+    char *const *buffers;
+    const int64_t *numbers;
+    int64_t begin, end, grain;
+    int64_t nanoseconds; /* estimate of the whole work on one thread */
+    char *scratch;       /* one piece per thread */
+    size_t scratch_bytes;
+    uint32_t *flags; /* one piece per thread */
+    size_t flag_words;
+} Work;
+
+int pool_setup(void); /* once, at import */
+/* How many threads, the caller included, should share this work. More than one: the pool is the caller's until
+ * it has called pool_run or pool_release. These three need no GIL. */
+int pool_reserve(const Work *work, int limit);
+void pool_run(const Work *work, int threads);
+void pool_release(void);
+int pool_size(void);
+
+/* ------------------------------------------------------------------ memory.c: blocks */
+
+#define POOL_MINIMUM (256 * 1024) /* smaller blocks are malloc's business */
+
+/* A block of at least this many bytes, 64-byte aligned, uninitialised; NULL when there is none. Its capacity may
+ * be larger. Blocks need no GIL and no thread of their own. */
+char *block_take(size_t bytes);
+void block_give(char *block);
+size_t block_capacity(const char *block);
+/* Make *block at least this large; what it held is lost. */
+bool block_ensure(char **block, size_t bytes);
+/* Give a block back unless it is small enough to be kept by whoever uses it again. */
+void block_trim(char **block);
+
+int memory_setup(void);
+/* The NEP 49 handler of arrays whose data is a block, or NULL when the user has installed a handler. */
+PyObject *memory_handler(void);
+PyObject *memory_statistics(PyObject *module, PyObject *unused);
+PyObject *memory_set_limit(PyObject *module, PyObject *bytes);
+
+/* What arrays over the arena have as their base. It takes the arena over if they outlive the call. */
+extern PyTypeObject LeaseType;
+PyObject *lease_new(void);
+void lease_end(PyObject **lease, char **arena);
+
+/* ------------------------------------------------------------------ flags.c: floating-point status */
+
+enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8, FLAG_UNSURE = 16 };
+
+int flags_setup(void);
+/* The mode of each kind of error as NumPy packs it (3 bits each); -1 with an exception. */
+int errstate_modes(void);
+PyObject *errstate_set_reader(PyObject *module, PyObject *reader);
+/* Whether every floating-point error would be ignored or end in a plain warning; -1 with an exception. */
+int warnings_stay_warnings(void);
+/* Act on the flag words of a call that is done. */
+Outcome settle_flags(Executor *executor, Frame *frame);
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* Status bits NumPy looks at. Inexact is left alone: all arithmetic raises it, nothing reads it. */
+#define STATUS_RAISED (_MM_EXCEPT_INVALID | _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW)
+
+typedef unsigned int FpStatus;
+
+static inline FpStatus fp_status(void) { return _mm_getcsr(); }
+
+static inline void
+fp_clear(void)
+{
+    FpStatus status = _mm_getcsr();
+    if (status & STATUS_RAISED) { /* writing the register costs far more than reading it */
+        _mm_setcsr(status & ~STATUS_RAISED);
+    }
+}
+
+static inline void
+fp_restore(FpStatus status)
+{
+    if ((_mm_getcsr() ^ status) & ~_MM_EXCEPT_INEXACT) {
+        _mm_setcsr(status);
+    }
+}
+#else
+#include <fenv.h>
+
+typedef fexcept_t FpStatus;
+
+static inline FpStatus
+fp_status(void)
+{
+    FpStatus status;
+    fegetexceptflag(&status, FE_ALL_EXCEPT);
+    return status;
+}
+
+static inline void fp_clear(void) { feclearexcept(FE_ALL_EXCEPT); }
+static inline void fp_restore(FpStatus status) { fesetexceptflag(&status, FE_ALL_EXCEPT); }
+#endif
+
+#endif
