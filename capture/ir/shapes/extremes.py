@@ -9,7 +9,7 @@ In: sizes. Out: the one that always wins, or a ``Min`` or ``Max`` atom of those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
 from capture.ir.shapes.expr import (
@@ -40,9 +40,7 @@ SIGN = {Min: -1, Max: 1}
 
 
 def _extreme(kind: type[Extreme], sizes: Iterable[Size], known: Knowledge) -> Size:
-    flat: dict[Size, None] = {}
-    for size in sizes:
-        flat.update(dict.fromkeys(size.sizes if type(size) is kind else (size,)))
+    flat = dict.fromkeys(inner for size in sizes for inner in _flattened(kind, size))
     left = _undominated(kind, list(flat), known)
     if len(left) == 1:
         return left[0]
@@ -50,9 +48,22 @@ def _extreme(kind: type[Extreme], sizes: Iterable[Size], known: Knowledge) -> Si
     content = gcd(*(number for size in left for number in _numbers(size)))
     if all(leading_sign(size) < 0 or size == 0 for size in left):
         content, kind = -content, OPPOSITE[kind]
+    if common == 0 and content == 1:
+        return kind(tuple(sorted(left, key=str)))
     terms = [linear(size) for size in left]
     left = [assemble({f: c // content for f, c in t}, constant // content) for t, constant in terms]
-    return add((common, multiply(content, kind(tuple(sorted(left, key=str))))))
+    return add((common, multiply(content, _extreme(kind, left, known))))
+
+
+def _flattened(kind: type[Extreme], size: Size) -> Sequence[Size]:
+    """The sizes whose extreme one ``size`` is: of ``2*max(a, b) + 1`` in a maximum, ``2*a + 1`` and ``2*b + 1``."""
+    terms, constant = linear(size)
+    if len(terms) != 1:
+        return (size,)
+    (((atom, exponent), *others), c) = terms[0]
+    if others or exponent != 1 or type(atom) is not (kind if c > 0 else OPPOSITE[kind]):
+        return (size,)
+    return [add((multiply(c, inner), constant)) for inner in atom.operands]
 
 
 def _undominated(kind: type[Extreme], sizes: list[Size], known: Knowledge) -> list[Size]:

@@ -11,8 +11,9 @@ and of a list of relations those that do not follow from the others.
 'm + n'
 
 Facts are kept in the form that serves best: a symbol that equals something is replaced by it everywhere, bounds of
-one product are ranges, ``a % k == r`` is a congruence, the rest are sizes that are not negative or not zero. Interval
-arithmetic answers most questions, ``search`` the rest. All answers are sound; None may mean that the search gave up.
+one product are ranges, ``a % k == r`` is a congruence, the rest are sizes that are not negative or not zero.
+Interval arithmetic answers most questions, ``lowest`` the rest. All answers are sound; None may mean that no proof
+was found. As in Python, a question about a size with a divisor that is known to be zero raises ``ZeroDivisionError``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from capture.ir.shapes.expr import (
     Size,
     Sum,
     Symbol,
+    TooComplex,
     add,
     expand,
     leading_sign,
@@ -42,9 +44,9 @@ from capture.ir.shapes.expr import (
     product_range,
     without,
 )
+from capture.ir.shapes.lowest import Table, definitions_of, form_of, lowest, table
 from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
 from capture.ir.shapes.relations import Relation, difference, eq, primitive
-from capture.ir.shapes.search import Table, defining, form_of, lowest, table
 from capture.ir.shapes.traverse import Rules, atoms, fold, rules, substitute, symbols, without_modulo
 
 
@@ -80,14 +82,20 @@ class Facts:
             raise Contradiction(f"{relation} contradicts {', '.join(map(str, self.relations)) or 'a declared range'}")
         if verdict:
             return self
-        facts = ASSUME[relation.op](self, self.simplify(difference(relation)))
+        try:
+            facts = ASSUME[relation.op](self, self.simplify(difference(relation)))
+        except TooComplex:
+            facts = self  # to know less is sound
         return changed(facts, relations=(*self.relations, relation))
 
     def decide(self, relation: Relation) -> bool | None:
         """Whether the relation holds, as far as that is known."""
         if relation not in self._verdicts:
             rule, wanted = DECIDE[relation.op]
-            answer = rule(self, self.simplify(difference(relation)))
+            try:
+                answer = rule(self, self.simplify(difference(relation)))
+            except TooComplex:
+                answer = None
             self._verdicts[relation] = None if answer is None else answer == wanted
         return self._verdicts[relation]
 
@@ -105,7 +113,10 @@ class Facts:
         if isinstance(size, int):
             return size
         if size not in self._simplified:
-            self._simplified[size] = fold(size, self.solved.get, self._rules)
+            try:
+                self._simplified[size] = fold(size, self.solved.get, self._rules)
+            except TooComplex:
+                self._simplified[size] = size
         return self._simplified[size]
 
     def minimal(self, relations: Iterable[Relation]) -> tuple[Relation, ...]:
@@ -122,7 +133,7 @@ class Facts:
                 kept.insert(0, relation)
         return tuple(kept)
 
-    # What the rules of the algebra and the search ask
+    # What the rules of the algebra and ``lowest`` ask
 
     def range(self, size: Size) -> Range:
         """Bounds by interval arithmetic alone."""
@@ -167,8 +178,7 @@ class Facts:
     def table(self) -> Table:
         sizes = chain.from_iterable((size, without_modulo(size)) for size in self.nonnegative)
         about = atoms(*self.nonnegative, *(atom for factors in self.limits for atom, _ in factors))
-        definitions = (form for atom in dict.fromkeys(about) for form in defining(atom, self))
-        return table(chain(map(form_of, dict.fromkeys(sizes)), definitions))
+        return table(chain(map(form_of, dict.fromkeys(sizes)), definitions_of(about, self)))
 
     def with_at_least_zero(self, size: Size) -> Facts | None:
         """These facts and ``size >= 0``, without a search for what follows; None if it is known to be wrong."""
@@ -393,8 +403,8 @@ def _put(facts: Facts, symbol: Symbol, value: Size) -> Facts:
 
 def _within(size: Size, limit: Range) -> list[Size]:
     """Sizes that are not negative where ``size`` keeps to the limit."""
-    low, high = limit
-    return [size - int(low)] * is_finite(low) + [int(high) - size] * is_finite(high)
+    gaps = [(size, limit[0]), (multiply(size, -1), -limit[1])]
+    return [gap - int(end) for gap, end in gaps if is_finite(end)]
 
 
 # Shapes

@@ -1,26 +1,26 @@
-"""The lower bound of a size that follows from known inequalities, by elimination.
+"""The lower bound of a size that follows from known inequalities.
 
 In: a size and facts. Out: a number it surely is not below (minus infinity if none is found).
 
-A size is a linear form over products of atoms. If ``f >= 0`` is known and a product ``p`` stands with coefficients
-of the same sign in the size ``s`` and in ``f``, then ``a*s - b*f`` with positive ``a`` and ``b`` that cancel ``p`` is
-a form without ``p`` that bounds ``a*s`` from below. Its interval gives a bound of ``s``; since ``s`` is whole, it is
-rounded up. Of ``s = m - n`` with ``n <= k`` and ``k + 2 <= m``:
+A size is a linear form over products of atoms, and so are the known inequalities ``f >= 0``: those of the facts,
+those that define the atoms (``0 <= a - b*(a // b) < b``, ``min(a, b) <= a``), and both times a product that is not
+negative. If ``size - x*f - y*g`` with ``x, y >= 0`` is a constant, then that is a lower bound; ``simplex`` finds the
+best one, and since sizes are whole, it is rounded up. Of ``m - n`` with ``n <= k`` and ``k + 2 <= m``:
 
-    m - n  >=  m - n - (k - n) = m - k  >=  m - k - (m - k - 2) = 2
+    m - n - (k - n) - (m - k - 2) = 2
 
-Known inequalities are those of the facts, what defines the atoms (``0 <= a - b*(a // b) < b``,
-``min(a, b) <= a``), and both times a product that is not negative. A minimum that must not be small, or a maximum
-that must not be large, is each of its sizes in turn.
+A minimum that must not be small, or a maximum that must not be large, has no such inequality: it is each of its sizes
+in turn.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from math import gcd
 from typing import Protocol
 
 from capture.ir.shapes.expr import (
@@ -32,16 +32,19 @@ from capture.ir.shapes.expr import (
     Mod,
     Product,
     Size,
+    TooComplex,
     add,
     linear,
     merge,
     multiply,
     without,
 )
-from capture.ir.shapes.ranges import INFINITY, End, Range, is_finite, plus, scaled, single
+from capture.ir.shapes.ranges import INFINITY, End, Range, is_finite
+from capture.ir.shapes.simplex import best_bound
 from capture.ir.shapes.traverse import atoms, substitute, without_modulo
 
-MAX_STEPS = 48
+MAX_FORMS = 32
+MAX_PRODUCTS = 16
 MAX_CASES = 2
 
 
@@ -73,18 +76,22 @@ def lowest(size: Size, facts: Known, enough: End = INFINITY, cases: int = MAX_CA
     low = facts.range(size)[0]
     if low >= enough or isinstance(size, int):
         return low
-    low = max(low, _eliminate(size, facts, enough))
-    if low < enough:
-        plain = without_modulo(size)
-        if plain != size:
-            low = max(low, _eliminate(plain, facts, enough))
-    if low < enough and cases:
-        low = max(low, _by_cases(size, facts, enough, cases))
+    with suppress(TooComplex):  # what the proof would need is larger than sizes are allowed to be
+        for search in (_combined, _combined_without_modulo, partial(_by_cases, cases=cases)):
+            low = max(low, search(size, facts, enough))
+            if low >= enough:
+                break
     return low
 
 
+def _combined_without_modulo(size: Expr, facts: Known, enough: End) -> End:
+    """Of help where a modulo is inside of another atom: the definitions of those outside are in use already."""
+    nested = atoms(*chain.from_iterable(atom.operands for atom in atoms(size)))
+    return _combined(without_modulo(size), facts, enough) if any(type(a) is Mod for a in nested) else -INFINITY
+
+
 def _by_cases(size: Expr, facts: Known, enough: End, cases: int) -> End:
-    extreme = _obstacle(size)
+    extreme = _obstacle(size) if cases else None
     if extreme is None:
         return -INFINITY
     low: End = INFINITY
@@ -95,7 +102,8 @@ def _by_cases(size: Expr, facts: Known, enough: End, cases: int) -> End:
             if case is not None and other is not chosen:
                 case = case.with_at_least_zero(multiply(sign, add((chosen, multiply(other, -1)))))
         if case is not None:
-            low = min(low, lowest(substitute(size, {extreme: chosen}), case, enough, cases - 1))
+            with suppress(ZeroDivisionError):  # a case in which the size has no value
+                low = min(low, lowest(substitute(size, {extreme: chosen}), case, enough, cases - 1))
         if low == -INFINITY:
             break
     return low
@@ -111,56 +119,30 @@ def _obstacle(size: Expr) -> Extreme | None:
     return next((atom for atom in atoms(size) if isinstance(atom, Extreme) and atom not in outer), None)
 
 
-def _eliminate(size: Size, facts: Known, enough: End) -> End:
-    terms, constant = linear(size)
-    goal = Form(dict(terms), constant)
-    tables = (facts.table, table(_about(goal, size, facts)))
-    best: End = -INFINITY
-    queue = deque([(goal, 1)])
-    seen = set()
-    for _ in range(MAX_STEPS):
-        if not queue:
-            break
-        form, scale = queue.popleft()
-        ends = {factors: scaled(c, facts.product_range(factors))[0] for factors, c in form.terms.items()}
-        low = _total(ends.values(), form.constant)
-        if is_finite(low):
-            best = max(best, -(-low // scale))
-            if best >= enough:
-                break
-        for factors in _pivots(ends):
-            for known in chain(tables[0].get(factors, ()), tables[1].get(factors, ())):
-                if (known.terms[factors] > 0) != (form.terms[factors] > 0):
-                    continue
-                smaller, factor = _cancelled(form, known, factors)
-                mark = (frozenset(smaller.terms.items()), smaller.constant, scale * factor)
-                if mark not in seen:
-                    seen.add(mark)
-                    queue.append((smaller, scale * factor))
-    return best
+def _combined(size: Size, facts: Known, enough: End) -> End:
+    """The bound by the best combination of inequalities that have to do with the size."""
+    goal = form_of(size)
+    forms, products = _relevant(goal, (facts.table, table(_about(goal, size, facts))))
+    columns = [([form.terms.get(factors, 0) for factors in products], form.constant) for form in forms]
+    limits = [facts.product_range(factors) for factors in products]
+    return best_bound([goal.terms.get(factors, 0) for factors in products], goal.constant, columns, limits, enough)
 
 
-def _pivots(ends: Mapping[Product, End]) -> Iterable[Product]:
-    """What to eliminate next: a product without a bound must go in any case; failing that, try each."""
-    for factors, end in ends.items():
-        if not is_finite(end):
-            return (factors,)
-    return ends
-
-
-def _total(ends: Iterable[End], constant: int) -> End:
-    total = single(constant)
-    for end in ends:
-        total = plus(total, (end, end))
-    return total[0]
-
-
-def _cancelled(form: Form, known: Form, factors: Product) -> tuple[Form, int]:
-    """``a * form - b * known`` without ``factors``, and ``a``."""
-    c, d = form.terms[factors], known.terms[factors]
-    common = gcd(c, d)
-    a, b = abs(d) // common, abs(c) // common
-    return combine((a, form), (-b, known)), a
+def _relevant(goal: Form, tables: Iterable[Table]) -> tuple[list[Form], list[Product]]:
+    """Inequalities about products of the goal, about products of those inequalities, and so on; nearest first."""
+    products = dict.fromkeys(goal.terms)
+    queue = deque(products)
+    forms: dict[int, Form] = {}
+    while queue:
+        factors = queue.popleft()
+        for form in chain.from_iterable(table.get(factors, ()) for table in tables):
+            new = [other for other in form.terms if other not in products]
+            if id(form) in forms or len(forms) >= MAX_FORMS or len(products) + len(new) > MAX_PRODUCTS:
+                continue
+            forms[id(form)] = form
+            products.update(dict.fromkeys(new))
+            queue.extend(new)
+    return list(forms.values()), list(products)
 
 
 def combine(*parts: tuple[int, Form]) -> Form:
@@ -188,7 +170,7 @@ def table(forms: Iterable[Form]) -> Table:
 
 def _about(goal: Form, size: Size, facts: Known) -> Iterator[Form]:
     """Inequalities that hold by the nature of what stands in the goal."""
-    definitions = [form for atom in dict.fromkeys(atoms(size)) for form in defining(atom, facts)]
+    definitions = list(definitions_of(atoms(size), facts))
     yield from definitions
     by_product = table(definitions)
     for factors in goal.terms:
@@ -219,10 +201,16 @@ def _times(form: Form, factors: Product) -> Form:
     return Form({f: c for f, c in terms.items() if c}, 0)
 
 
-def defining(atom: Expr, facts: Known) -> list[Form]:
-    """What an atom is by definition, as forms that are not negative."""
-    rule = DEFINITIONS.get(type(atom))
-    return rule(atom, facts) if rule else []
+def definitions_of(given: Iterable[Expr], facts: Known) -> Iterator[Form]:
+    """What atoms are by definition, as forms that are not negative."""
+    every = dict.fromkeys(given)
+    every.update(
+        dict.fromkeys(chain.from_iterable(atoms(atom.quotient) for atom in list(every) if isinstance(atom, Mod)))
+    )
+    for atom in every:
+        rule = DEFINITIONS.get(type(atom))
+        if rule is not None:
+            yield from rule(atom, facts)
 
 
 def _define_floordiv(atom: FloorDiv, facts: Known) -> list[Form]:
