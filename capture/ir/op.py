@@ -165,13 +165,13 @@ class Op:
             raise CannotInfer(f"{self.name}: {error}") from None
         operands: list[Any] = []
         params: dict[str, Any] = {}
-        for name, value in bound.arguments.items():
+        for name, parameter in self.parameters.parameters.items():
             if name not in self.operands:
-                params[name] = value
-            elif self.parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
-                operands.extend(value)
-            else:
-                operands.append(value)
+                params.update({name: bound.arguments[name]} if name in bound.arguments else {})
+            elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                operands.extend(bound.arguments.get(name, ()))
+            else:  # operands are given by position, so that one that is left out needs its default
+                operands.append(bound.arguments.get(name, parameter.default))
         return tuple(operands), params
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,31 @@
+"""The records of all operations, one family a file; importing this package defines them."""
+
+from capture.ir.ops import (
+    casting,
+    creation,
+    indexing,
+    joining,
+    linalg,
+    logic,
+    mutation,
+    operators,
+    ordering,
+    pointwise,
+    reductions,
+    views,
+)
+
+__all__ = [
+    "casting",
+    "creation",
+    "indexing",
+    "joining",
+    "linalg",
+    "logic",
+    "mutation",
+    "operators",
+    "ordering",
+    "pointwise",
+    "reductions",
+    "views",
+]

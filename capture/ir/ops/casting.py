@@ -1,0 +1,255 @@
+"""Copies and casts: ``copy``, ``astype``, and the functions that make arrays of arrays.
+
+In: ``x.astype(np.float32)``, ``np.asarray(x)``, ``np.float32(x)``, ``x.copy()``. Out: a copy or a cast with the memory
+order NumPy gives it, or the very same array where NumPy returns its argument.
+
+>>> graph.call("astype", x, dtype=np.dtype("f4"))
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Pointwise, define
+from capture.ir.ops.common import (
+    LOWERED,
+    allocated,
+    given_dtype,
+    given_order,
+    is_array,
+    is_literal,
+    known_layout,
+    require_array,
+    require_value,
+)
+from capture.ir.ops.strides import contiguity
+from capture.ir.types import ArrayType, scalar_type
+
+SAMPLES = ([[1.0, -2.0, 3.0], [4.0, 0.0, 6.0]],)
+
+
+def _canonical_order(a: Any, order: Any) -> str:
+    """``order`` as "C", "F" or "K"; "A" becomes what it means for this array."""
+    base = require_value(a, "a copy")
+    if order == "A":
+        order = "C"
+        if base.ndim > 1 and known_layout(base).is_f and not known_layout(base).is_c:
+            order = "F"
+    if order not in ("C", "F", "K"):
+        raise CannotInfer(f"order is {order!r}")
+    return order
+
+
+# copy -------------------------------------------------------------------------------------------------------------
+def _infer_copy(a: Any, order: str) -> ArrayType:
+    base = require_array(a, "a copy")
+    return allocated(base.dtype, base.shape, given_order(order, base))
+
+
+def _copy_source(a: str, order: str) -> str:
+    return f"{a}.copy({'' if order == 'C' else repr(order)})"
+
+
+define(
+    name="copy",
+    signature="a, order='C'",
+    operands=("a",),
+    methods=("copy",),
+    canonical=lambda a, order: {"order": _canonical_order(a, order)},
+    infer=_infer_copy,
+    reference=lambda a, order="C": a.copy(order),
+    source=_copy_source,
+    lower=Pointwise(lambda s, x, **params: x),
+    samples=(SAMPLES, (*SAMPLES, {"order": "F"}), (*SAMPLES, {"order": "K"})),
+)
+
+
+# astype -----------------------------------------------------------------------------------------------------------
+def _infer_astype(a: Any, dtype: np.dtype, order: str) -> ArrayType:
+    base = require_value(a, "a cast")
+    if base.scalar:
+        return scalar_type(dtype)
+    return allocated(dtype, base.shape, given_order(order, base))
+
+
+def _canonical_astype(a: Any, dtype: Any, order: Any) -> dict[str, Any]:
+    return {"dtype": given_dtype(dtype), "order": _canonical_order(a, order)}
+
+
+def _astype_source(a: str, dtype: np.dtype, order: str) -> str:
+    return f"{a}.astype(np.dtype({dtype.str!r}){'' if order == 'K' else f', {order!r}'})"
+
+
+define(
+    name="astype",
+    signature="a, dtype, order='K'",
+    operands=("a",),
+    canonical=_canonical_astype,
+    infer=_infer_astype,
+    reference=lambda a, dtype, order="K": a.astype(dtype, order),
+    source=_astype_source,
+    lower=Pointwise(lambda s, x, dtype, **params: s.cast(x, dtype)),
+    label="cast",
+    samples=tuple(
+        (values, {"dtype": dtype})
+        for values in ([-2.5, 0.0, 1.0, 3.7, 100.0], [np.nan, 0.0])
+        for dtype in sorted(LOWERED, key=str)
+        if dtype.kind in "bf" or np.nan not in values
+    ),
+)
+
+
+def _astype_method(
+    graph: Any, a: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+) -> Any:
+    """``x.astype``: without ``copy`` the very same array when it is as asked already."""
+    base = require_value(getattr(a, "type", a), "a cast")
+    dtype = given_dtype(dtype)
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe") or not np.can_cast(base.dtype, dtype, casting):
+        raise CannotInfer(f"cannot cast from {base.dtype} to {dtype} according to the rule {casting!r}")
+    if not copy and base.dtype == dtype and not base.scalar:
+        return _as_ordered(graph, a, order)
+    if copy is not True and copy is not False:
+        raise CannotInfer("copy is no bool")
+    return graph.call("astype", a, dtype=dtype, order=order)
+
+
+define(
+    name="ndarray_astype",
+    signature="a, dtype, order='K', casting='unsafe', subok=True, copy=True",
+    operands=("a",),
+    methods=("astype",),
+    expand=_astype_method,
+)
+
+
+def _as_ordered(graph: Any, a: Any, order: Any) -> Any:
+    """The array itself when its memory is in the order asked for, else a copy."""
+    if order in (None, "K"):
+        return a
+    base = require_array(a.type, "asarray")
+    if order != "C":
+        raise CannotInfer(f"asarray with order {order!r}")
+    contiguous = contiguity(base, a)
+    if contiguous is None:
+        raise CannotInfer("whether this copies depends on strides that are not known")
+    return a if contiguous else graph.call("copy", a, order="C")
+
+
+# Arrays of arrays -------------------------------------------------------------------------------------------------
+def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
+    """An array that NumPy makes of a scalar, a number, or nested lists of numbers."""
+    type = getattr(value, "type", value)
+    if isinstance(type, ArrayType) and type.scalar or is_literal(value):
+        return graph.call("full", value, shape=(), dtype=dtype)
+    if not isinstance(value, tuple) or not _all_literal(value):
+        raise CannotInfer("an array of these objects")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            array = np.array(value, dtype)
+        except (ValueError, TypeError, OverflowError, RuntimeWarning) as error:
+            raise CannotInfer(str(error)) from None
+    given_dtype(array.dtype)
+    return graph.call("copy", graph.constant(array), order="C")
+
+
+def _all_literal(value: Any) -> bool:
+    return all(_all_literal(item) if isinstance(item, tuple) else is_literal(item) for item in value)
+
+
+def _given(dtype: Any) -> np.dtype | None:
+    return None if dtype is None else given_dtype(dtype)
+
+
+def _array(graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: Any = "K") -> Any:
+    if copy is not True:
+        raise CannotInfer("np.array with copy=False")
+    dtype = _given(dtype)
+    if not is_array(getattr(object, "type", object)):
+        return _new_array(graph, object, dtype)
+    if dtype in (None, object.type.dtype):
+        return graph.call("copy", object, order=order or "K")
+    return graph.call("astype", object, dtype=dtype, order=order or "K")
+
+
+def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None) -> Any:
+    dtype = _given(dtype)
+    if not is_array(getattr(a, "type", a)):
+        return _new_array(graph, a, dtype)
+    if dtype in (None, a.type.dtype):
+        require_array(a.type, "asarray")
+        return _as_ordered(graph, a, order)
+    return graph.call("astype", a, dtype=dtype, order=order or "K")
+
+
+def _ascontiguousarray(graph: Any, a: Any, dtype: Any = None) -> Any:
+    """As ``asarray`` in C order, but with at least one axis."""
+    array = _asarray(graph, a, dtype, "C")
+    return array if array.type.ndim else graph.call("reshape", array, shape=(1,))
+
+
+define(
+    name="array",
+    signature="object, dtype=None, *, copy=True, order='K'",
+    operands=("object",),
+    calls=(np.array,),
+    expand=_array,
+)
+define(
+    name="asarray",
+    signature="a, dtype=None, order=None",
+    operands=("a",),
+    calls=(np.asarray, np.asanyarray),
+    expand=_asarray,
+)
+define(
+    name="ascontiguousarray",
+    signature="a, dtype=None",
+    operands=("a",),
+    calls=(np.ascontiguousarray,),
+    expand=_ascontiguousarray,
+)
+define(
+    name="np_copy",
+    signature="a, order='K'",
+    operands=("a",),
+    calls=(np.copy,),
+    expand=lambda graph, a, order="K": _array(graph, a, None, True, order),
+)
+
+
+# Scalar types as functions: np.float32(x) ---------------------------------------------------------------------------
+def _scalar_call(dtype: np.dtype) -> Any:
+    """A scalar of a scalar, a cast array of an array; an array that has the dtype already is viewed."""
+
+    def expand(graph: Any, x: Any) -> Any:
+        if is_literal(x):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    return graph.constant(dtype.type(x))
+                except (ValueError, OverflowError, RuntimeWarning) as error:
+                    raise CannotInfer(str(error)) from None
+        base = require_value(getattr(x, "type", x), f"{dtype} of")
+        if not base.ndim:
+            cast = graph.call("astype", x, dtype=dtype)
+            return cast if base.scalar else graph.call("scalar", cast)
+        if base.dtype == dtype:
+            return graph.call("slice", x, starts=(0,) * base.ndim, steps=(1,) * base.ndim, sizes=base.shape)
+        return graph.call("astype", x, dtype=dtype)
+
+    return expand
+
+
+for _dtype in sorted(LOWERED, key=str):
+    define(
+        name=f"call_{_dtype}",
+        signature="x, /",
+        operands=("x",),
+        calls=(_dtype.type,),
+        expand=_scalar_call(_dtype),
+    )

@@ -1,0 +1,292 @@
+"""What the records of many ops need: dtypes by NEP 50, broadcasting, memory order, axes.
+
+In: what ``infer`` sees of an operand, a type or a Python literal. Out: types, canonical axes, or ``CannotInfer``
+wherever NumPy would raise, warn, or do something that is not certain beforehand.
+
+>>> f4, f8 = array_type("f4", (3, 1)), array_type("f8", (4,))
+>>> str(like_ufunc(np.add)(f4, f8)), str(like_ufunc(np.add)(f4, 2.0))
+('f64[3, 4]', 'f32[3, 1]')
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, reduce
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer
+from capture.ir.shapes import Expr, Size
+from capture.ir.types import (
+    PYTHON_NUMBERS,
+    ArrayType,
+    NumberType,
+    array_type,
+    keep_order,
+    scalar_type,
+)
+
+LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")))
+
+
+# Operands ---------------------------------------------------------------------------------------------------------
+def is_array(operand: Any) -> bool:
+    """Whether the operand is an ndarray, of any number of axes."""
+    return isinstance(operand, ArrayType) and not operand.scalar
+
+
+def is_literal(operand: Any) -> bool:
+    return type(operand) in PYTHON_NUMBERS
+
+
+def require_array(operand: Any, what: str) -> ArrayType:
+    """The operand, when it is an ndarray of a dtype that is compiled."""
+    if not is_array(operand):
+        raise CannotInfer(f"{what} of {describe(operand)}")
+    lowered(operand.dtype)
+    return operand
+
+
+def require_value(operand: Any, what: str) -> ArrayType:
+    """The operand, when it is an ndarray or a NumPy scalar of a dtype that is compiled."""
+    if not isinstance(operand, ArrayType):
+        raise CannotInfer(f"{what} of {describe(operand)}")
+    lowered(operand.dtype)
+    return operand
+
+
+def describe(operand: Any) -> str:
+    return str(operand) if isinstance(operand, ArrayType | NumberType) else type(operand).__name__
+
+
+def lowered(dtype: Any) -> np.dtype:
+    """``dtype`` itself, when compiled code knows it."""
+    dtype = np.dtype(dtype)
+    if dtype not in LOWERED:
+        raise CannotInfer(f"dtype {dtype} is not compiled")
+    return dtype
+
+
+def given_dtype(value: Any) -> np.dtype:
+    """A dtype as users write it (``float``, ``"f4"``, ``np.int64``, a dtype), when compiled code knows it."""
+    if isinstance(value, ArrayType | NumberType):
+        raise CannotInfer("a dtype that is an array")
+    try:
+        return lowered(np.dtype(value))
+    except TypeError as error:
+        raise CannotInfer(str(error)) from None
+
+
+def kind_of(operand: Any) -> Any:
+    """What promotion looks at: a dtype, or ``int``, ``float``, ``complex`` for a weak Python number."""
+    if isinstance(operand, ArrayType):
+        return lowered(operand.dtype)
+    python = operand.python if isinstance(operand, NumberType) else type(operand)
+    if python is bool:
+        return np.dtype(bool)
+    if python in (int, float):
+        return python
+    raise CannotInfer(f"an operand of type {describe(operand)}")
+
+
+def shape_of(operand: Any) -> tuple[Size, ...]:
+    return operand.shape if isinstance(operand, ArrayType) else ()
+
+
+# Promotion --------------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4096)
+def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    try:
+        dtypes = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout))
+    except TypeError as error:
+        raise CannotInfer(str(error)) from None
+    return tuple(map(lowered, dtypes))
+
+
+def resolve(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
+    """The dtypes of the loop that NumPy runs: one per operand, then one per result."""
+    dtypes = _resolve(ufunc, tuple(map(kind_of, operands)))
+    for operand, dtype in zip(operands, dtypes, strict=False):
+        require_fits(operand, dtype)
+    return dtypes
+
+
+def require_fits(operand: Any, dtype: np.dtype) -> None:
+    """Refuse a Python number that NumPy could not convert to ``dtype`` without an error or a warning."""
+    if isinstance(operand, NumberType):
+        if operand.python is int and dtype.kind in "iu" and not _within(operand.size, dtype):
+            raise CannotInfer(f"a Python int that may be out of bounds for {dtype}")
+    elif is_literal(operand) and not fits(operand, dtype):
+        raise CannotInfer(f"Python {type(operand).__name__} {operand} does not fit {dtype}")
+
+
+def fits(value: Any, dtype: np.dtype) -> bool:
+    """Whether the Python number converts to ``dtype`` without an error or a warning."""
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return not isinstance(value, float) and info.min <= value <= info.max
+    if dtype.kind == "f":
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
+        return not isfinite(number) or abs(number) <= float(np.finfo(dtype).max)
+    return isinstance(value, bool)
+
+
+def _within(size: Size | None, dtype: np.dtype) -> bool:
+    info = np.iinfo(dtype)
+    if size is None:
+        return dtype == np.int64  # a Python int in a graph is guarded to be one
+    low, high = size.range if isinstance(size, Expr) else (size, size)
+    return (dtype == np.int64) or (info.min <= low and high <= info.max)
+
+
+def promoted(operands: Sequence[Any]) -> np.dtype:
+    """``np.result_type`` of arrays and Python numbers, refusing literals that do not fit."""
+    kinds = [
+        kind if isinstance(kind, np.dtype) else kind(0) for kind in map(kind_of, operands)
+    ]  # result_type takes weak numbers by example
+    dtype = lowered(np.result_type(*kinds))
+    for operand in operands:
+        require_fits(operand, dtype)
+    return dtype
+
+
+# Shapes -----------------------------------------------------------------------------------------------------------
+def broadcast_sizes(a: Size, b: Size) -> Size:
+    if a == b or (isinstance(b, int) and b == 1):
+        return a
+    if isinstance(a, int) and a == 1:
+        return b
+    if isinstance(a, Expr) or isinstance(b, Expr):
+        raise CannotInfer(f"whether the sizes {a} and {b} are equal is not known")
+    raise CannotInfer(f"operands could not be broadcast together: {a} and {b}")
+
+
+def broadcast_shapes(shapes: Iterable[Sequence[Size]]) -> tuple[Size, ...]:
+    return reduce(_broadcast, map(tuple, shapes), ())
+
+
+def _broadcast(a: tuple[Size, ...], b: tuple[Size, ...]) -> tuple[Size, ...]:
+    ndim = max(len(a), len(b))
+    a, b = (1,) * (ndim - len(a)) + a, (1,) * (ndim - len(b)) + b
+    return tuple(map(broadcast_sizes, a, b))
+
+
+def static(size: Any, what: str) -> int:
+    """``size`` as a plain int, when it is known."""
+    if isinstance(size, Expr | ArrayType | NumberType):
+        raise CannotInfer(f"{what} is not known while compiling")
+    try:
+        return operator.index(size)
+    except TypeError:
+        raise CannotInfer(f"{what} is no int") from None
+
+
+def given_shape(shape: Any) -> tuple[Size, ...]:
+    """A shape as users write it: an int or a tuple of ints, none negative."""
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    sizes = tuple(size if isinstance(size, Expr) else static(size, "a size") for size in sizes)
+    if any(isinstance(size, int) and size < 0 for size in sizes):
+        raise CannotInfer("negative dimensions are not allowed")
+    return sizes
+
+
+def number_of_elements(shape: Sequence[Size]) -> Size:
+    return reduce(operator.mul, shape, 1)
+
+
+# Axes -------------------------------------------------------------------------------------------------------------
+def one_axis(axis: Any, ndim: int) -> int:
+    """``axis`` counted from the front."""
+    axis = static(axis, "the axis")
+    if not -ndim <= axis < ndim:
+        raise CannotInfer(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def many_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """None, an int or a tuple of ints as a tuple of different axes, in order."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(one_axis(item, ndim) for item in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise CannotInfer("duplicate value in 'axis'")
+    return tuple(sorted(axes))
+
+
+def flag(value: Any, name: str) -> bool:
+    if type(value) not in (bool, int, np.bool):
+        raise CannotInfer(f"{name} is {describe(value)}, not a bool")
+    return bool(value)
+
+
+# Results ----------------------------------------------------------------------------------------------------------
+def allocated(dtype: Any, shape: Sequence[Size], order: Sequence[int] | None = None) -> ArrayType:
+    """The type of a new array whose axes nest in ``order``; without elements the order cannot be told."""
+    return array_type(dtype, shape, None if 0 in shape else order)
+
+
+def elementwise(dtype: Any, operands: Iterable[Any]) -> ArrayType:
+    """The type of a ufunc's new result: broadcast shape, K order, a NumPy scalar where there is no axis."""
+    arrays = [operand for operand in operands if shape_of(operand)]
+    shape = broadcast_shapes(operand.shape for operand in arrays)
+    if not shape:
+        return scalar_type(dtype)
+    return allocated(dtype, shape, common_order(arrays, len(shape)))
+
+
+def common_order(arrays: Sequence[ArrayType], ndim: int) -> tuple[int, ...]:
+    """The memory order of a ufunc's new result over these operands."""
+    if ndim < 2:
+        return tuple(range(ndim))
+    return keep_order([known_layout(array) for array in arrays], ndim)
+
+
+def known_layout(array: ArrayType) -> Any:
+    if array.layout is None:
+        raise CannotInfer("the memory order of the result depends on strides that are not known")
+    return array.layout
+
+
+def copy_order(array: ArrayType) -> tuple[int, ...]:
+    """The memory order of a copy with ``order="K"``: by falling stride; axes that do not move come innermost."""
+    if array.ndim < 2:
+        return tuple(range(array.ndim))
+    ranks = known_layout(array).ranks
+    return tuple(sorted(range(array.ndim), key=lambda axis: (-ranks[axis], axis)))
+
+
+def given_order(order: Any, array: ArrayType) -> tuple[int, ...]:
+    """The memory order of a copy of ``array`` that ``order=`` ("C", "F", "A" or "K") asks for."""
+    if order == "A" and array.ndim > 1:
+        order = "F" if known_layout(array).is_f and not known_layout(array).is_c else "C"
+    if order in ("C", "A"):
+        return tuple(range(array.ndim))
+    if order == "F":
+        return tuple(reversed(range(array.ndim)))
+    if order == "K":
+        return copy_order(array)
+    raise CannotInfer(f"order is {order!r}")
+
+
+def like_ufunc(ufunc: np.ufunc) -> Callable[..., ArrayType]:
+    """Inference of a ufunc with one result: dtype by its own resolution, shape by broadcasting, layout in K order."""
+
+    def infer(*operands: Any) -> ArrayType:
+        return elementwise(resolve(ufunc, *operands)[-1], operands)
+
+    return infer
+
+
+def loop_of(ufunc: np.ufunc) -> Callable[..., tuple[np.dtype, ...]]:
+    """The dtypes to which operands are cast before the ufunc's loop."""
+
+    def loop(*operands: Any) -> tuple[np.dtype, ...]:
+        return resolve(ufunc, *operands)[: ufunc.nin]
+
+    return loop

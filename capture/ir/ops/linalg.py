@@ -1,0 +1,154 @@
+"""Products of matrices and vectors, by NumPy (and its BLAS).
+
+In: ``x @ y``, ``np.dot``, ``np.inner``, ``np.outer``. Out: extern nodes with exact types; ``outer`` is a product of
+reshaped operands.
+
+>>> str(graph.call("matmul", x, y).type)   # f64[8, 3, 4] @ f64[4, 5]
+'f64[8, 3, 5]'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Extern, define
+from capture.ir.ops.common import (
+    allocated,
+    broadcast_shapes,
+    known_layout,
+    lowered,
+    require_array,
+    require_value,
+    resolve,
+)
+from capture.ir.ops.views import _ravel
+from capture.ir.shapes import Size
+from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
+
+MATRICES = (
+    ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, 0.0], [2.0, -1.0], [0.5, 3.0]]),
+    ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [1.0, 2.0, 3.0]),
+    ([1.0, 2.0], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    ([1.0, 2.0], [3.0, 4.0]),
+)
+STACKED = (([[[1.0, 2.0]], [[3.0, 4.0]]], [[1.0, 2.0], [3.0, 4.0]]),)
+
+
+def _require_equal(one: Size, other: Size) -> None:
+    if one != other:
+        raise CannotInfer(f"the inner sizes {one} and {other} of a product differ")
+
+
+def _infer_matmul(x: Any, y: Any) -> ArrayType:
+    a, b = require_array(x, "matmul"), require_array(y, "matmul")
+    if not a.ndim or not b.ndim:
+        raise CannotInfer("matmul of arrays without axes")
+    _require_equal(a.shape[-1], b.shape[-2] if b.ndim > 1 else b.shape[0])
+    rows = a.shape[-2:-1]
+    columns = b.shape[-1:] if b.ndim > 1 else ()
+    stacked = broadcast_shapes((a.shape[:-2], b.shape[:-2]))
+    shape = (*stacked, *rows, *columns)
+    dtype = resolve(np.matmul, a, b)[-1]
+    if not shape:
+        return scalar_type(dtype)
+    order = [*_stacking_order(a, b, len(stacked)), *range(len(stacked), len(shape))]
+    return allocated(dtype, shape, order)
+
+
+def _stacking_order(a: ArrayType, b: ArrayType, ndim: int) -> tuple[int, ...]:
+    """The stacked axes nest in K order of the operands, outside of the matrices, which are in C order."""
+    if ndim < 2:
+        return tuple(range(ndim))
+    return keep_order([Layout(known_layout(operand).ranks[:-2], False, False) for operand in (a, b) if operand.ndim > 2], ndim)
+
+
+define(
+    name="matmul",
+    signature="x, y, /",
+    operands=("x", "y"),
+    calls=(np.matmul,),
+    infer=_infer_matmul,
+    reference=np.matmul,
+    lower=Extern(),
+    accepts_out=True,
+    label="matmul",
+    samples=(*MATRICES, *STACKED),
+)
+
+
+def _product_type(a: ArrayType, b: ArrayType, shape: tuple[Size, ...]) -> ArrayType:
+    dtype = lowered(np.result_type(a.dtype, b.dtype))
+    return allocated(dtype, shape) if shape else scalar_type(dtype)
+
+
+def _infer_dot(a: Any, b: Any) -> ArrayType:
+    a, b = require_value(a, "dot"), require_value(b, "dot")
+    if not a.ndim or not b.ndim:
+        raise CannotInfer("dot with a number is a product")
+    _require_equal(a.shape[-1], b.shape[-2] if b.ndim > 1 else b.shape[0])
+    rest = (*b.shape[:-2], b.shape[-1]) if b.ndim > 1 else ()
+    return _product_type(a, b, (*a.shape[:-1], *rest))
+
+
+def _infer_inner(a: Any, b: Any) -> ArrayType:
+    a, b = require_value(a, "inner"), require_value(b, "inner")
+    if not a.ndim or not b.ndim:
+        raise CannotInfer("inner with a number is a product")
+    _require_equal(a.shape[-1], b.shape[-1])
+    return _product_type(a, b, (*a.shape[:-1], *b.shape[:-1]))
+
+
+def _infer_vdot(a: Any, b: Any) -> ArrayType:
+    a, b = require_array(a, "vdot"), require_array(b, "vdot")
+    if a.ndim != 1 or b.ndim != 1:
+        raise CannotInfer("vdot of anything but vectors")
+    _require_equal(a.shape[0], b.shape[0])
+    return _product_type(a, b, ())
+
+
+define(
+    name="dot",
+    signature="a, b",
+    operands=("a", "b"),
+    calls=(np.dot,),
+    methods=("dot",),
+    infer=_infer_dot,
+    reference=np.dot,
+    lower=Extern(),
+    label="dot",
+    samples=(*MATRICES, *STACKED),
+)
+define(
+    name="inner",
+    signature="a, b, /",
+    operands=("a", "b"),
+    calls=(np.inner,),
+    infer=_infer_inner,
+    reference=np.inner,
+    lower=Extern(),
+    label="inner",
+    samples=(([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [0.0, 1.0], [5.0, 6.0]]), ([1.0, 2.0], [3.0, 4.0])),
+)
+define(
+    name="vdot",
+    signature="a, b, /",
+    operands=("a", "b"),
+    calls=(np.vdot,),
+    infer=_infer_vdot,
+    reference=np.vdot,
+    lower=Extern(),
+    label="vdot",
+    samples=(([1.0, 2.0], [3.0, 4.0]),),
+)
+
+
+def _outer(graph: Any, a: Any, b: Any) -> Any:
+    """``multiply(a.ravel()[:, newaxis], b.ravel()[newaxis, :])``, as NumPy writes it."""
+    column = graph.call("expand", _ravel(graph, a), axes=(1,))
+    row = graph.call("expand", _ravel(graph, b), axes=(0,))
+    return graph.call("multiply", column, row)
+
+
+define(name="outer", signature="a, b", operands=("a", "b"), calls=(np.outer,), expand=_outer)

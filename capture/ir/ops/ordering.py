@@ -1,0 +1,134 @@
+"""Sorting and other functions that NumPy runs, with types that are certain beforehand.
+
+In: ``np.sort(x, axis=0)``, ``np.argsort(x)``, ``np.roll(x, 1)``, ``np.repeat(x, 2)``. Out: extern nodes, or slices that
+are joined.
+
+>>> str(graph.call("argsort", x).type)
+'i64[3, 4]'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Extern, define
+from capture.ir.ops.common import allocated, copy_order, one_axis, require_array, static
+from capture.ir.ops.views import _ravel
+from capture.ir.types import ArrayType
+
+SAMPLES = ([[3.0, np.nan, -1.0], [2.0, 2.0, 0.0]],)
+
+
+def _canonical_sort(a: Any, axis: Any) -> dict[str, Any]:
+    base = require_array(a, "sort")
+    return {"axis": one_axis(axis, base.ndim)}
+
+
+def _infer_sort(a: Any, axis: int) -> ArrayType:
+    base = require_array(a, "sort")
+    return allocated(base.dtype, base.shape, copy_order(base))
+
+
+def _infer_argsort(a: Any, axis: int) -> ArrayType:
+    base = require_array(a, "argsort")
+    return allocated(np.intp, base.shape)
+
+
+for _name, _function, _infer, _methods in (
+    ("sort", np.sort, _infer_sort, ()),
+    ("argsort", np.argsort, _infer_argsort, ("argsort",)),
+):
+    define(
+        name=_name,
+        signature="a, axis=-1",
+        operands=("a",),
+        calls=(_function,),
+        methods=_methods,
+        canonical=_canonical_sort,
+        infer=_infer,
+        reference=_function,
+        lower=Extern(),
+        samples=(SAMPLES, (*SAMPLES, {"axis": 0})),
+    )
+
+
+# repeat -----------------------------------------------------------------------------------------------------------
+def _canonical_repeat(a: Any, repeats: Any, axis: Any) -> dict[str, Any]:
+    base = require_array(a, "repeat")
+    count = static(repeats, "the number of repeats")
+    if count < 0:
+        raise CannotInfer("repeats may not contain negative values.")
+    return {"repeats": count, "axis": None if axis is None else one_axis(axis, base.ndim)}
+
+
+def _infer_repeat(a: Any, repeats: int, axis: int | None) -> ArrayType:
+    base = require_array(a, "repeat")
+    if axis is None:
+        total: Any = repeats
+        for size in base.shape:
+            total = total * size
+        return allocated(base.dtype, (total,))
+    return allocated(base.dtype, [size * repeats if k == axis else size for k, size in enumerate(base.shape)])
+
+
+define(
+    name="repeat",
+    signature="a, repeats, axis=None",
+    operands=("a",),
+    calls=(np.repeat,),
+    methods=("repeat",),
+    canonical=_canonical_repeat,
+    infer=_infer_repeat,
+    reference=np.repeat,
+    lower=Extern(),
+    samples=((*SAMPLES, {"repeats": 2}), (*SAMPLES, {"repeats": 3, "axis": 0})),
+)
+
+
+# roll, diff -------------------------------------------------------------------------------------------------------
+def _cut(graph: Any, a: Any, axis: int, start: int, stop: int) -> Any:
+    """``a[start:stop]`` along one axis."""
+    key = tuple(slice(start, stop) if k == axis else slice(None) for k in range(a.type.ndim))
+    return graph.call("getitem", a, key=key)
+
+
+def _canonical_roll(a: Any, shift: Any, axis: Any) -> dict[str, Any]:
+    base = require_array(a, "roll")
+    return {"shift": static(shift, "the shift"), "axis": None if axis is None else one_axis(axis, base.ndim)}
+
+
+def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
+    """Two slices of a row, the other way round; the result is laid out like the array."""
+    base = require_array(getattr(a, "type", a), "roll")
+    if axis is None:
+        rolled = _roll(graph, _ravel(graph, a), shift, 0)
+        return rolled if base.ndim == 1 else graph.call("reshape", rolled, shape=base.shape)
+    axis = one_axis(axis, base.ndim)
+    size = static(base.shape[axis], "the rolled size")
+    offset = static(shift, "the shift") % max(size, 1)
+    if offset == 0:
+        return graph.call("copy", a, order="K")
+    parts = (_cut(graph, a, axis, size - offset, size), _cut(graph, a, axis, 0, size - offset))
+    return graph.call("concatenate", parts, axis=axis)
+
+
+define(name="roll", signature="a, shift, axis=None", operands=("a",), calls=(np.roll,), expand=_roll)
+
+
+def _diff(graph: Any, a: Any, n: Any = 1, axis: Any = -1) -> Any:
+    """``a[1:] - a[:-1]``, n times; booleans are compared."""
+    base = require_array(getattr(a, "type", a), "diff")
+    axis = one_axis(axis, base.ndim)
+    times = static(n, "n")
+    if times < 0 or not base.ndim:
+        raise CannotInfer("order must be non-negative")
+    for _ in range(times):
+        size = static(a.type.shape[axis], "a size")
+        after, before = _cut(graph, a, axis, 1, size), _cut(graph, a, axis, 0, max(size - 1, 0))
+        a = graph.call("not_equal" if base.dtype.kind == "b" else "subtract", after, before)
+    return a
+
+
+define(name="diff", signature="a, n=1, axis=-1", operands=("a",), calls=(np.diff,), expand=_diff)

@@ -1,0 +1,179 @@
+"""Arithmetic and mathematical ufuncs: one row each.
+
+In: a table of names of the scalar vocabulary, which are NumPy's. Out: records that infer by the ufunc's own dtype
+resolution and compute each element with the vocabulary's function of the same name.
+
+>>> graph.call("add", x, 1.0)          # np.add(x, 1.0); `x + 1.0` is in operators.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Op, Pointwise, define
+from capture.ir.ops.common import is_literal, kind_of, like_ufunc, loop_of, resolve
+from capture.ir.shapes import Expr
+from capture.ir.types import NumberType
+
+# Samples by arity; the generic test casts them to every dtype that the op takes.
+ONE = (([-2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, 100.0],), ([np.inf, -np.inf, np.nan, 1e-310],))
+TWO = (
+    ([-2.5, -1.0, 0.0, 0.5, 7.0, 3.0], [2.0, -3.0, 1.0, 0.5, -2.0, 0.0]),
+    ([np.inf, -np.inf, np.nan, -0.0, 0.0], [1.0, np.inf, 2.0, 0.0, np.nan]),
+)
+SHIFTS = (([1, 5, 127, -8, 0], [0, 1, 3, 7, 70]),)
+
+
+def ufunc_record(
+    ufunc: np.ufunc, element: Callable[..., Any] | None = None, *, samples: tuple[Any, ...] = (), **facts: Any
+) -> Op:
+    """The record of a ufunc with one result; its element is the vocabulary's function of that name by default."""
+    name = facts.pop("name", ufunc.__name__)
+    operands = ("x", "y", "z")[: ufunc.nin]
+
+    def same_name(s: Any, *elements: Any) -> Any:
+        return getattr(s, name)(*elements)
+
+    return define(
+        name=name,
+        signature=f"{', '.join(operands)}, /",
+        operands=operands,
+        calls=facts.pop("calls", (ufunc,)),
+        infer=facts.pop("infer", like_ufunc(ufunc)),
+        reference=ufunc,
+        lower=Pointwise(element or same_name, loop=loop_of(ufunc)),
+        accepts_out=True,
+        label=ufunc.__name__,
+        samples=samples or (ONE if ufunc.nin == 1 else TWO),
+        **facts,
+    )
+
+
+PLAIN = (
+    # arithmetic
+    np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.fmod,
+    np.negative, np.absolute, np.fabs, np.sign, np.sqrt, np.square, np.cbrt, np.reciprocal,
+    # exponentials and logarithms
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.logaddexp, np.logaddexp2,
+    # trigonometry
+    np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2, np.hypot,
+    np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh,
+    # order and sign
+    np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.heaviside,
+)  # fmt: skip
+for _ufunc in PLAIN:
+    ufunc_record(_ufunc)
+
+
+def _positive(s: Any, x: Any) -> Any:
+    return x
+
+
+ufunc_record(np.positive, _positive)
+ufunc_record(np.conjugate, _positive)
+
+
+# Rounding: integers are whole already ---------------------------------------------------------------------------
+def _whole(name: str) -> Callable[..., Any]:
+    def element(s: Any, x: Any) -> Any:
+        return x if x.dtype.kind in "biu" else getattr(s, name)(x)
+
+    return element
+
+
+for _ufunc in (np.floor, np.ceil, np.trunc, np.rint):
+    ufunc_record(_ufunc, _whole(_ufunc.__name__))
+
+
+# Angles: a product with a constant that is rounded in the element's own dtype -----------------------------------
+def _scaled(numerator: float, denominator: float) -> Callable[..., Any]:
+    def element(s: Any, x: Any) -> Any:
+        factor = x.dtype.type(numerator) / x.dtype.type(denominator)
+        return s.multiply(x, s.constant(factor, x.dtype))
+
+    return element
+
+
+for _ufunc in (np.deg2rad, np.radians):
+    ufunc_record(_ufunc, _scaled(np.pi, 180.0))
+for _ufunc in (np.rad2deg, np.degrees):
+    ufunc_record(_ufunc, _scaled(180.0, np.pi))
+
+
+# Powers -----------------------------------------------------------------------------------------------------------
+def _may_be_negative(exponent: Any) -> bool:
+    if is_literal(exponent):
+        return exponent < 0
+    if isinstance(exponent, NumberType):
+        return not (isinstance(exponent.size, Expr) and exponent.size.range[0] >= 0)
+    return exponent.dtype.kind == "i"
+
+
+def _infer_power(base: Any, exponent: Any) -> Any:
+    dtype = resolve(np.power, base, exponent)[-1]
+    if dtype.kind in "iu" and _may_be_negative(exponent):
+        raise CannotInfer("integers to negative integer powers are not allowed")
+    kind_of(exponent)
+    return like_ufunc(np.power)(base, exponent)
+
+
+ufunc_record(np.power, infer=_infer_power)
+ufunc_record(np.float_power, lambda s, x, y: s.power(x, y))
+
+
+# clip -------------------------------------------------------------------------------------------------------------
+# NumPy's own definition: min(max(x, low), high), NaN first; the bounds are not swapped when they cross.
+_clip_ufunc = np._core.umath.clip
+ufunc_record(
+    _clip_ufunc,
+    lambda s, x, low, high: s.minimum(s.maximum(x, low), high),
+    samples=(([-2.0, 0.5, np.nan, 9.0], -1, 3), ([1, 5, 9], [2, 2, 2], [8, 4, 8])),
+    source="np.clip({0}, {1}, {2})",
+)
+
+
+def _expand_clip(graph: Any, a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
+    """np.clip: a bound that is None is left out."""
+    low, high = bounds.get("min", a_min), bounds.get("max", a_max)
+    if low is None and high is None:
+        raise CannotInfer("clip needs a bound")
+    if low is None:
+        return graph.call("minimum", a, high)
+    if high is None:
+        return graph.call("maximum", a, low)
+    return graph.call("clip", a, low, high)
+
+
+for _name, _facts in {
+    "np_clip": {"calls": (np.clip,), "signature": "a, a_min=None, a_max=None"},
+    "ndarray_clip": {"methods": ("clip",), "signature": "a, min=None, max=None"},
+}.items():
+    define(name=_name, operands=("a", "a_min", "a_max", "min", "max"), expand=_expand_clip, **_facts)
+
+
+# round ------------------------------------------------------------------------------------------------------------
+def _expand_round(graph: Any, a: Any, decimals: Any = 0) -> Any:
+    """np.round of floats: scale by a power of ten, round half to even, scale back."""
+    dtype = kind_of(a.type if hasattr(a, "type") else a)
+    if type(decimals) is not int or not isinstance(dtype, np.dtype) or dtype.kind != "f":
+        raise CannotInfer("only floats are rounded, to a known number of decimals")
+    if decimals == 0:
+        return graph.call("rint", a)
+    if abs(decimals) > 22:
+        raise CannotInfer("powers of ten beyond 1e22 are not exact")
+    scale, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    factor = float(10 ** abs(decimals))
+    return graph.call(back, graph.call("rint", graph.call(scale, a, factor)), factor)
+
+
+define(
+    name="round",
+    signature="a, decimals=0",
+    operands=("a",),
+    calls=(np.round, np.around),
+    methods=("round",),
+    expand=_expand_round,
+)

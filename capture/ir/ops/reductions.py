@@ -1,0 +1,297 @@
+"""Reductions over some axes or all of them.
+
+In: ``x.sum(axis=-1)``, ``np.var(x, axis=(0, 1), ddof=1)``. Out: nodes whose ``axis`` is a tuple of axes counted from
+the front. mean, var and std are decomposed as NumPy's own ``_methods.py`` writes them.
+
+>>> graph.call("sum", x, axis=-1)          # sum(%x, axis=(1,)): f64[3]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Decompose, Extern, Lowering, Reduce, define
+from capture.ir.ops.common import (
+    allocated,
+    flag,
+    given_dtype,
+    known_layout,
+    lowered,
+    many_axes,
+    one_axis,
+    require_value,
+)
+from capture.ir.shapes import Size, product
+from capture.ir.types import ArrayType, keep_order, scalar_type
+
+SAMPLES = (
+    ([[1.0, -2.0, 3.0], [4.0, 0.0, -6.0]],),
+    ([[1.0, np.nan, 3.0], [np.inf, 0.0, -6.0]], {"axis": (1,)}),
+    ([[1.0, -2.0, 3.0], [4.0, 0.0, -6.0]], {"axis": (0,), "keepdims": True}),
+)
+
+
+def reduced(a: ArrayType, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> ArrayType:
+    """The type of a reduction's result: the axes that remain nest as in the operand."""
+    shape: list[Size] = [1 if k in axis else size for k, size in enumerate(a.shape)]
+    order = _iteration_order(a)
+    if not keepdims:
+        kept = [k for k in range(a.ndim) if k not in axis]
+        shape = [shape[k] for k in kept]
+        order = [kept.index(k) for k in order if k in kept]
+    return allocated(dtype, shape, order) if shape else scalar_type(dtype)
+
+
+def _iteration_order(a: ArrayType) -> list[int]:
+    return list(keep_order((known_layout(a),), a.ndim)) if a.ndim > 1 else list(range(a.ndim))
+
+
+def count(a: ArrayType, axis: tuple[int, ...]) -> Size:
+    """How many elements become one."""
+    return product([a.shape[k] for k in axis])
+
+
+def _natural(name: str, dtype: np.dtype) -> np.dtype:
+    """The dtype in which a reduction works when none is asked for."""
+    if name in ("any", "all"):
+        return np.dtype(bool)
+    if name in ("mean", "var", "std"):
+        return dtype if dtype.kind == "f" else np.dtype("f8")
+    if name in ("sum", "prod") and dtype.kind in "bi" and dtype.itemsize < 8:
+        return np.dtype("i8")
+    if name in ("sum", "prod") and dtype.kind == "u":
+        return np.dtype("u8")
+    return dtype
+
+
+def _canonical(name: str) -> Callable[..., dict[str, Any]]:
+    def canonical(a: Any, axis: Any, **params: Any) -> dict[str, Any]:
+        base = require_value(a, name)
+        result = {"axis": many_axes(axis, base.ndim)}
+        if "dtype" in params:
+            result["dtype"] = _working_dtype(name, base.dtype, params["dtype"])
+        if "ddof" in params:
+            result["ddof"] = params["ddof"]
+        result["keepdims"] = flag(params["keepdims"], "keepdims")
+        return result
+
+    return canonical
+
+
+def _working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
+    """The dtype asked for, None where it changes nothing."""
+    if asked is None:
+        return None
+    asked = given_dtype(asked)
+    if name in ("mean", "var", "std") and asked.kind != "f":
+        raise CannotInfer(f"{name} in {asked}")
+    if dtype.kind == "f" and asked.kind != "f":
+        raise CannotInfer(f"{name} of {dtype} in {asked} casts each element")
+    return None if asked == _natural(name, dtype) else asked
+
+
+def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
+    def infer(
+        a: Any, axis: tuple[int, ...], dtype: Any = None, ddof: Any = 0, keepdims: bool = False
+    ) -> ArrayType:
+        base = require_value(a, name)
+        items = count(base, axis)
+        if not empty_is_defined and isinstance(items, int) and items == 0:
+            raise CannotInfer(f"{name} of nothing")
+        if type(ddof) not in (int, float) or ddof != 0 and (not isinstance(items, int) or ddof >= items):
+            raise CannotInfer("degrees of freedom that may not be positive")
+        return reduced(base, axis, dtype or _natural(name, lowered(base.dtype)), keepdims)
+
+    return infer
+
+
+def _reduction(
+    name: str, function: Any, lower: Lowering, signature: str, *, empty: bool = False, **facts: Any
+) -> None:
+    define(
+        name=name,
+        signature=signature,
+        operands=("a",),
+        calls=facts.pop("calls", (function,)),
+        methods=facts.pop("methods", (name,)),
+        canonical=_canonical(name),
+        infer=_infer(name, empty),
+        reference=function,
+        lower=lower,
+        label="reduce",
+        samples=SAMPLES,
+        **facts,
+    )
+
+
+WITH_DTYPE = "a, axis=None, dtype=None, *, keepdims=False"
+WITHOUT_DTYPE = "a, axis=None, *, keepdims=False"
+
+_reduction("sum", np.sum, Reduce("add"), WITH_DTYPE, empty=True)
+_reduction("prod", np.prod, Reduce("multiply"), WITH_DTYPE, empty=True)
+_reduction("max", np.max, Reduce("maximum"), WITHOUT_DTYPE, calls=(np.max, np.amax))
+_reduction("min", np.min, Reduce("minimum"), WITHOUT_DTYPE, calls=(np.min, np.amin))
+_reduction("any", np.any, Reduce("logical_or"), WITHOUT_DTYPE, empty=True)
+_reduction("all", np.all, Reduce("logical_and"), WITHOUT_DTYPE, empty=True)
+
+
+# argmax, argmin ---------------------------------------------------------------------------------------------------
+def _canonical_argument(a: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
+    base = require_value(a, "argmax")
+    axes = tuple(range(base.ndim)) if axis is None else axis
+    if not isinstance(axes, tuple):
+        axes = (one_axis(axes, base.ndim),) if base.ndim else ()
+    return {"axis": axes, "keepdims": flag(keepdims, "keepdims")}
+
+
+def _infer_argument(a: Any, axis: tuple[int, ...], keepdims: bool) -> ArrayType:
+    base = require_value(a, "argmax")
+    if axis != tuple(range(base.ndim)) and len(axis) != 1:
+        raise CannotInfer("argmax along some of the axes")
+    if isinstance(items := count(base, axis), int) and items == 0:
+        raise CannotInfer("attempt to get argmax of an empty sequence")
+    shape = [1 if k in axis else size for k, size in enumerate(base.shape) if keepdims or k not in axis]
+    return allocated(np.intp, shape) if shape else scalar_type(np.intp)
+
+
+def _argument_reference(function: Callable[..., Any]) -> Callable[..., Any]:
+    def reference(a: Any, axis: tuple[int, ...], keepdims: bool = False) -> Any:
+        return function(a, axis=axis[0] if len(axis) == 1 else None, keepdims=keepdims)
+
+    return reference
+
+
+def _argument_source(name: str) -> Callable[..., str]:
+    def source(a: str, axis: tuple[int, ...], keepdims: bool) -> str:
+        given = [a] + [f"axis={axis[0]}"] * (len(axis) == 1) + ["keepdims=True"] * keepdims
+        return f"np.{name}({', '.join(given)})"
+
+    return source
+
+
+for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
+    define(
+        name=_name,
+        signature=WITHOUT_DTYPE,
+        operands=("a",),
+        calls=(_function,),
+        methods=(_name,),
+        canonical=_canonical_argument,
+        infer=_infer_argument,
+        reference=_argument_reference(_function),
+        source=_argument_source(_name),
+        lower=Reduce(_name, lambda s, x, **params: x),
+        samples=SAMPLES,
+    )
+
+
+# mean, var, std ---------------------------------------------------------------------------------------------------
+def _quotient(graph: Any, total: Any, divisor: float) -> Any:
+    """``true_divide(total, divisor)`` in the dtype of ``total``, rounded as by way of float64."""
+    dtype = total.type.dtype
+    if float(dtype.type(divisor)) == float(divisor):
+        return graph.call("divide", total, float(divisor))
+    return graph.call("astype", graph.call("divide", graph.call("astype", total, np.dtype("f8")), float(divisor)), dtype)
+
+
+def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
+    """A sum in at least the float dtype that mean and var work in."""
+    working = dtype or _natural("mean", a.type.dtype)
+    return graph.call("sum", a, axis=axis, dtype=working, keepdims=keepdims)
+
+
+def _expand_mean(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
+    return _quotient(graph, _sum(graph, a, axis, dtype, keepdims), _known(count(a.type, axis)))
+
+
+def _known(items: Size) -> int:
+    if not isinstance(items, int):
+        raise CannotInfer("the number of elements is not known")
+    return items
+
+
+def _expand_var(
+    graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool
+) -> Any:
+    items = _known(count(a.type, axis))
+    mean = _quotient(graph, _sum(graph, a, axis, dtype, True), items)
+    deviation = graph.call("subtract", a, mean)
+    squared = graph.call("square", deviation) if _SQUARES and a.type.dtype.kind != "b" else graph.call(
+        "multiply", deviation, deviation
+    )
+    return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims), max(items - ddof, 0))
+
+
+def _expand_std(graph: Any, a: Any, **params: Any) -> Any:
+    return graph.call("sqrt", _expand_var(graph, a, **params))
+
+
+def _squares() -> bool:
+    """Whether var calls ``square`` (NumPy 2.4) or ``multiply``: its overflow warnings tell."""
+
+    class Log:
+        text = ""
+
+        def write(self, message: str) -> None:
+            self.text += message
+
+    log = Log()
+    with np.errstate(over="log", call=log):
+        np.var(np.array([1e200, -1e200]))
+    return "square" in log.text
+
+
+_SQUARES = _squares()
+_reduction("mean", np.mean, Decompose(_expand_mean), WITH_DTYPE)
+WITH_DDOF = "a, axis=None, dtype=None, *, ddof=0, keepdims=False"
+_reduction("var", np.var, Decompose(_expand_var), WITH_DDOF)
+_reduction("std", np.std, Decompose(_expand_std), WITH_DDOF)
+
+
+# ptp, count_nonzero, cumulative -----------------------------------------------------------------------------------
+def _ptp(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return graph.call(
+        "subtract",
+        graph.call("max", a, axis=axis, keepdims=keepdims),
+        graph.call("min", a, axis=axis, keepdims=keepdims),
+    )
+
+
+define(name="ptp", signature=WITHOUT_DTYPE, operands=("a",), calls=(np.ptp,), expand=_ptp)
+
+
+def _canonical_running(a: Any, axis: Any, dtype: Any) -> dict[str, Any]:
+    base = require_value(a, "cumsum")
+    if axis is not None:
+        axis = one_axis(axis, base.ndim)
+    elif base.ndim == 1:
+        axis = 0
+    return {"axis": axis, "dtype": _working_dtype("sum", base.dtype, dtype)}
+
+
+def _infer_running(a: Any, axis: int | None, dtype: Any) -> ArrayType:
+    base = require_value(a, "cumsum")
+    result = dtype or _natural("sum", base.dtype)
+    if axis is None:
+        return allocated(result, (product(base.shape),))
+    return allocated(result, base.shape, _iteration_order(base))
+
+
+for _name, _function in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+    define(
+        name=_name,
+        signature="a, axis=None, dtype=None",
+        operands=("a",),
+        calls=(_function,),
+        methods=(_name,),
+        canonical=_canonical_running,
+        infer=_infer_running,
+        reference=_function,
+        lower=Extern(),
+        label="accumulate",
+        samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0})),
+    )
+

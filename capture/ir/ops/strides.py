@@ -1,0 +1,227 @@
+"""What is known of strides: exact ones where memory is dense, else an order; and what reshaping makes of them.
+
+In: the types of views, and nodes whose memory leads back to a dense array. Out: layouts of slices and reshapes, and
+whether ``reshape`` and ``ravel`` copy. An answer of None means that it depends on strides nobody knows here.
+
+>>> copies_on_reshape(type_of(np.ones((3, 4)).T), (12,))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+from itertools import pairwise
+from typing import Any
+
+from capture.ir.op import Strided
+from capture.ir.shapes import Size
+from capture.ir.types import ArrayType, Layout, is_static
+
+
+def dense_strides(type: ArrayType) -> tuple[Size, ...] | None:
+    """Strides in elements, when the layout says that there are no gaps; 0 for axes that do not move."""
+    if type.layout is None or not type.layout.dense:
+        return None
+    strides: list[Size] = [0] * type.ndim
+    step: Size = 1
+    moving = [axis for axis in range(type.ndim) if type.layout.ranks[axis]]
+    for axis in sorted(moving, key=lambda axis: type.layout.ranks[axis]):  # type: ignore[union-attr]
+        strides[axis] = step
+        step = step * type.shape[axis]
+    return tuple(strides)
+
+
+def strides_of(node: Any) -> tuple[Size, ...] | None:
+    """Strides in elements of a node that is a chain of views of dense memory."""
+    chain = []
+    while node.kind == "call" and node.op.is_view and dense_strides(node.type) is None:
+        chain.append(node)
+        node = node.args[0]
+    strides = dense_strides(node.type)
+    if strides is None:
+        return None
+    view = Strided(0, node.type.shape, strides)
+    for step in reversed(chain):
+        view = step.op.lower.strided(view, **step.params)
+    return view.strides
+
+
+def contiguity(type: ArrayType, node: Any = None) -> bool | None:
+    """Whether an array has NumPy's C_CONTIGUOUS flag."""
+    if type.layout is not None and type.layout.is_c:
+        return True
+    if type.layout is not None and (type.layout.dense or node is None or node.kind != "call" or not node.op.is_view):
+        return False  # what is not a view of something has an exact layout
+    strides = strides_of(node) if node is not None else None
+    if strides is None or not is_static(type.shape):
+        return _refuted_contiguity(type.layout)
+    return Layout.of_strides(type.shape, strides, 1).is_c  # type: ignore[arg-type]
+
+
+def _refuted_contiguity(layout: Layout | None) -> bool | None:
+    """A layout that is not dense for certain can still show that the order or the innermost stride is wrong."""
+    if layout is None:
+        return None
+    moving = [rank for rank in layout.ranks if rank]
+    return None if layout.inner and moving == sorted(set(moving), reverse=True) else False
+
+
+# Slices -----------------------------------------------------------------------------------------------------------
+def sliced_layout(
+    base: ArrayType, steps: Sequence[int], sizes: Sequence[Size], starts: Sequence[Size]
+) -> Layout | None:
+    """The layout of ``base[start : … : step]``; None where the order of the new strides is not known.
+
+    ``dense`` and ``inner`` are promises: where they cannot be proved they are False.
+    """
+    if base.layout is None:
+        return None
+    strides = dense_strides(base)
+    if strides is not None and is_static(base.shape) and is_static(sizes):
+        moved = [stride * step for stride, step in zip(strides, steps, strict=True)]
+        return Layout.of_strides(sizes, moved, 1)  # type: ignore[arg-type]
+    moving = [axis for axis, size in enumerate(sizes) if size != 1 and base.layout.ranks[axis]]
+    ranks = _scaled_ranks(base.layout.ranks, moving, [abs(step) for step in steps])
+    if ranks is None:
+        return None
+    inner = not moving or base.layout.inner and any(base.layout.ranks[k] == 1 and abs(steps[k]) == 1 for k in moving)
+    return Layout(ranks, base.layout.dense and _stays_dense(base, steps, sizes), inner)
+
+
+def _scaled_ranks(ranks: Sequence[int], moving: Sequence[int], factors: Sequence[int]) -> tuple[int, ...] | None:
+    """Ranks of strides after each is multiplied by its factor, when the old ranks decide them."""
+
+    def compare(one: int, other: int) -> int:
+        by_rank, by_factor = ranks[one] - ranks[other], factors[one] - factors[other]
+        if by_rank * by_factor < 0:
+            raise ArithmeticError("a smaller stride grows by more")
+        return by_rank or by_factor
+
+    try:
+        order = sorted(moving, key=cmp_to_key(compare))
+        places = [0, *(int(compare(a, b) != 0) for a, b in pairwise(order))]
+        if any(compare(one, other) > 0 for k, one in enumerate(order) for other in order[k + 1 :]):
+            return None
+    except ArithmeticError:
+        return None
+    result = [0] * len(ranks)
+    rank = 1
+    for axis, place in zip(order, places, strict=True):
+        rank += place
+        result[axis] = rank
+    return tuple(result)
+
+
+def _stays_dense(base: ArrayType, steps: Sequence[int], sizes: Sequence[Size]) -> bool:
+    """A slice of dense memory has no gaps when only the outermost axis that still moves is cut."""
+    assert base.layout is not None
+    order = sorted(range(base.ndim), key=lambda axis: -base.layout.ranks[axis])  # type: ignore[union-attr]
+    moving = [axis for axis in order if sizes[axis] != 1]
+    whole = all(sizes[axis] == base.shape[axis] for axis in moving[1:])
+    inside = order[order.index(moving[0]) :] if moving else []
+    return whole and all(steps[axis] == 1 for axis in moving) and all(
+        axis in moving or base.shape[axis] == 1 for axis in inside
+    )
+
+
+# Reshapes ---------------------------------------------------------------------------------------------------------
+Group = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def reshape_groups(old: Sequence[Size], new: Sequence[Size]) -> list[Group]:
+    """Smallest runs of old axes and of new axes with the same number of elements; old axes of size 1 are left out."""
+    axes = [axis for axis, size in enumerate(old) if size != 1]
+    groups: list[Group] = []
+    start_old, start_new = 0, 0
+    while start_old < len(axes):
+        end_old, end_new = _next_boundary([old[axis] for axis in axes[start_old:]], new[start_new:])
+        groups.append((tuple(axes[start_old : start_old + end_old]), tuple(range(start_new, start_new + end_new))))
+        start_old, start_new = start_old + end_old, start_new + end_new
+    if start_new < len(new):
+        groups.append(((), tuple(range(start_new, len(new)))))
+    return groups
+
+
+def _next_boundary(old: Sequence[Size], new: Sequence[Size]) -> tuple[int, int]:
+    """The shortest nonempty prefixes with equal products; all of both where there are none."""
+    places: dict[Size, int] = {}
+    product: Size = 1
+    for count, size in enumerate(new, 1):
+        product = product * size
+        places.setdefault(product, count)
+    product = 1
+    for count, size in enumerate(old, 1):
+        product = product * size
+        if product in places:
+            return count, places[product]
+    return len(old), len(new)
+
+
+def reshaped_strides(old: Sequence[Size], strides: Sequence[Size], new: Sequence[Size]) -> tuple[Size, ...]:
+    """Strides of a reshape that is known to be a view."""
+    result: list[Size] = [0] * len(new)
+    for axes, places in reshape_groups(old, new):
+        step = strides[axes[-1]] if axes else 0
+        for place in reversed(places):
+            result[place] = step
+            step = step * new[place]
+    return tuple(result)
+
+
+def copies_on_reshape(base: ArrayType, shape: Sequence[Size], node: Any = None) -> bool | None:
+    """Whether ``np.reshape`` must copy: some run of axes that becomes one run of new axes does not nest."""
+    if 0 in base.shape or (base.layout is not None and base.layout.is_c):
+        return False
+    strides = dense_strides(base) or (strides_of(node) if node is not None else None)
+    verdicts = [
+        _nests(base, strides, one, other)
+        for axes, _ in reshape_groups(base.shape, shape)
+        for one, other in pairwise(axes)
+    ]
+    if False in verdicts:
+        return True
+    return None if None in verdicts else False
+
+
+def _nests(base: ArrayType, strides: Sequence[Size] | None, one: int, other: int) -> bool | None:
+    """Whether a step along axis ``one`` equals a walk along the whole of axis ``other``."""
+    if strides is not None:
+        if strides[one] == strides[other] * base.shape[other]:
+            return True
+        return False if is_static((strides[one], strides[other], base.shape[other])) else None
+    if base.layout is None:
+        return None
+    outer, inner = base.layout.ranks[one], base.layout.ranks[other]
+    if outer == inner == 0:
+        return True
+    return None if outer > inner > 0 else False
+
+
+def reshaped_layout(base: ArrayType, shape: Sequence[Size]) -> Layout | None:
+    """The layout of a reshape that is a view."""
+    if base.layout is None or 0 in shape:
+        return None if base.layout is None else Layout.contiguous(tuple(shape))
+    if base.layout.is_c:
+        return Layout.contiguous(tuple(shape))
+    strides = dense_strides(base)
+    if strides is not None and is_static(base.shape):
+        new = reshaped_strides(base.shape, strides, shape)
+        return Layout.of_strides(shape, new, 1)  # type: ignore[arg-type]
+    return _regrouped_layout(base.layout, base.shape, shape)
+
+
+def _regrouped_layout(layout: Layout, old: Sequence[Size], new: Sequence[Size]) -> Layout | None:
+    """Where each group keeps one moving axis, ranks move along; splitting any but the outermost axis hides the order."""
+    ranks = [0] * len(new)
+    highest = max(layout.ranks)
+    for axes, places in reshape_groups(old, new):
+        moving = [place for place in places if new[place] != 1]
+        rank = layout.ranks[axes[-1]] if axes else 0
+        if not rank or not moving:
+            continue
+        if len(moving) > 1 and (rank != highest or layout.ranks.count(rank) > 1):
+            return None
+        for step, place in enumerate(reversed(moving)):
+            ranks[place] = rank + step
+    return Layout(tuple(ranks), layout.dense, layout.inner)
