@@ -313,7 +313,7 @@ class Code:
 
         def settles(instruction: Instruction) -> bool:
             """Behind a store, or a load that has checked, the slot is known to be filled."""
-            return instruction.op in WRITES or instruction.op == "LOAD_FAST" and not unchecked(instruction)
+            return instruction.op in WRITES or (instruction.op == "LOAD_FAST" and not unchecked(instruction))
 
         return _flow_back(self, unchecked, settles)
 
