@@ -36,8 +36,11 @@ def format_graph(graph: Graph) -> str:
 def _format_node(node: Node) -> str:
     if node.kind == "output":
         return f"return {', '.join(map(format_value, node.args))}".rstrip()
-    call = {"placeholder": "placeholder()", "constant": f"constant({_format_array(node)})"}.get(node.kind)
-    if call is None:
+    if node.kind == "constant":
+        call = f"constant({_format_array(node)})"
+    elif node.kind == "placeholder":
+        call = "placeholder()"
+    else:
         call = f"{node.target}({', '.join(_format_arguments(node))})"
     position = f"  # {node.position} {node.position.function} {node.position.module}" if node.position else ""
     return f"%{node.name}: {format_type(node.type)} = {call}{position.rstrip()}"

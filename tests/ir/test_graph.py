@@ -86,7 +86,7 @@ def test_source_runs_and_gives_what_the_graph_means(build):
 
 def test_drawing_has_an_arrow_for_each_use():
     drawing = softmax_graph().to_dot()
-    assert drawing.count("->") == 7
+    assert drawing.count("->") == 8
     assert drawing.startswith("digraph softmax {")
 
 
