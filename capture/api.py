@@ -10,6 +10,8 @@ In: functions and how to compile them. Out: callables that behave the same and r
 from __future__ import annotations
 
 import functools
+import os
+import sysconfig
 import threading
 import time
 import types
@@ -128,9 +130,7 @@ def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
         settings.record.compile_seconds += time.perf_counter() - start
 
 
-def _run_backend(
-    backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...], *, background: bool
-) -> Runner:
+def _run_backend(backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...], *, background: bool) -> Runner:
     """Compile one graph now, or in a thread of its own while the region runs as plain Python."""
     if background:
         return Pending(backend, graph, inputs).run
@@ -200,22 +200,36 @@ def reset() -> None:
 
 
 def disable(fn: Function) -> Function:
-    """Mark ``fn``: it runs as plain Python also where it is called from compiled code."""
-    special.disabled(fn)
-    return fn
+    """A function that does what ``fn`` does as plain Python, and all that it calls, also within compiled code."""
+
+    @functools.wraps(fn)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        with hook.quiet():
+            return fn(*args, **kwargs)
+
+    return special.disabled(plain)  # type: ignore[return-value]
 
 
+@special.breaks
 def graph_break(msg: str = "") -> None:
     """End the graph here, when compiled; does nothing otherwise."""
 
 
+@special.compiling
 def is_compiling() -> bool:
     """False; code that is being captured sees True."""
     return False
 
 
+_LEFT_ALONE = tuple(
+    os.path.join(os.path.realpath(folder), "")
+    for folder in {os.path.dirname(__file__), *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}
+)
+
+
 def _should_capture(code: types.CodeType) -> bool:
-    return frontend.worth_capturing(code)
+    """Whether frames that run inside a compiled call are captured, too: not those of libraries."""
+    return os.path.exists(code.co_filename) and not os.path.realpath(code.co_filename).startswith(_LEFT_ALONE)
 
 
 hook.set_callbacks(_miss, _should_capture)

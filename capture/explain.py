@@ -13,7 +13,7 @@ import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,10 @@ class GuardLine:
 
 @dataclass(frozen=True)
 class Report:
-    """All that one run of a function showed. ``kernels`` has one entry per loop nest over the data."""
+    """All that one run of a function showed.
+
+    ``kernels`` has one entry per loop nest over the data; ``runners`` are what the backend made of each graph.
+    """
 
     name: str
     result: Any
@@ -45,8 +48,8 @@ class Report:
     breaks: tuple[BreakRecord, ...]
     guards: tuple[GuardLine, ...]
     kernels: tuple[Any, ...]
+    runners: tuple[Any, ...]
     compile_seconds: float
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def graph_count(self) -> int:
@@ -78,7 +81,6 @@ class Report:
             ("breaks", [str(found) for found in self.breaks]),
             ("kernels", [_kernel_line(kernel) for kernel in self.kernels]),
             ("guards", [str(guard) for guard in self.guards]),
-            ("notes", self.notes),
         )
 
     def to_html(self, path: str | Path) -> None:
@@ -127,7 +129,14 @@ def make_report(name: str, result: Any, record: Record) -> Report:
     ]
     guards = dict.fromkeys(GuardLine(g.source.name(), str(g.check), g.line) for g in record.guards)
     return Report(
-        name, result, tuple(record.graphs), tuple(record.breaks), tuple(guards), tuple(kernels), record.compile_seconds
+        name=name,
+        result=result,
+        graphs=tuple(record.graphs),
+        breaks=tuple(record.breaks),
+        guards=tuple(guards),
+        kernels=tuple(kernels),
+        runners=tuple(record.runners),
+        compile_seconds=record.compile_seconds,
     )
 
 
