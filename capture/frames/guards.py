@@ -29,8 +29,10 @@ from capture.frames.sources import (
     Source,
     State,
     is_plain_constant,
+    own_name,
     resolve,
     total_cost,
+    type_name,
 )
 
 
@@ -126,7 +128,7 @@ class TypeIs(IdentityCheck):
         return self.type
 
     def __str__(self) -> str:
-        return f"type is {self.type.__name__}"
+        return f"type is {type_name(self.type)}"
 
     def holds(self, value: Any, *others: Any) -> bool:
         return type(value) is self.type
@@ -135,7 +137,7 @@ class TypeIs(IdentityCheck):
         return ("type", self.type)
 
     def why(self, value: Any, *others: Any) -> str:
-        return f"expected type {self.type.__name__}, got {type(value).__name__}"
+        return f"expected type {type_name(self.type)}, got {type_name(type(value))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class NumpyScalarIs(Check):
         return ("type", self.dtype.type)
 
     def why(self, value: Any, *others: Any) -> str:
-        return f"expected a scalar of {self.dtype}, got {type(value).__name__}"
+        return f"expected a scalar of {self.dtype}, got {type_name(type(value))}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -525,13 +527,8 @@ def _describe(value: Any, than: Any = None) -> str:
     if is_plain_constant(value):
         text = repr(value)
         return text if len(text) <= 60 else f"{text[:57]}..."
-    if type(value) is FunctionType or isinstance(value, type):
-        name = value.__qualname__
-        same_name = type(than) is type(value) and than.__qualname__ == name
-        return f"another {name}" if same_name else name
-    article = "another" if than is not None and type(than) is type(value) else "an" if _vowel(value) else "a"
-    return f"{article} {type(value).__name__}"
-
-
-def _vowel(value: Any) -> bool:
-    return type(value).__name__[:1].lower() in tuple("aeiou")
+    name = own_name(value)
+    if name is not None:
+        return f"another {name}" if than is not None and own_name(than) == name else name
+    kind = type_name(type(value))
+    return f"another {kind}" if type(than) is type(value) else f"{kind} object"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import CellType, FunctionType, GetSetDescriptorType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, GetSetDescriptorType, ModuleType
 from typing import Any, ClassVar
 
 PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
@@ -123,7 +123,7 @@ class Constant(Source):
         return id(self.value)
 
     def name(self) -> str:
-        return str(getattr(self.value, "__name__", None) or type(self.value).__name__)
+        return own_name(self.value) or type_name(type(self.value))
 
     def load(self, parent_slot: int) -> tuple[Any, ...]:
         return ("constant", self.value)
@@ -356,7 +356,21 @@ def total_cost(source: Source) -> int:
     return source.cost + (0 if source.parent is None else total_cost(source.parent))
 
 
-# ---- reading without running user code ----
+# ---- looking without running user code ----
+
+
+def type_name(kind: type) -> str:
+    """The name of a class, whatever its metaclass does."""
+    return type.__dict__["__name__"].__get__(kind)
+
+
+def own_name(value: Any) -> str | None:
+    """The name of a class, function, module or builtin; None for anything else."""
+    if issubclass(type(value), type):
+        return type_name(value)
+    if type(value) in (FunctionType, BuiltinFunctionType, ModuleType):
+        return str(value.__name__)
+    return None
 
 
 def _dict_item(mapping: Mapping[Any, Any], key: Any) -> Any:
@@ -405,4 +419,4 @@ def _instance_dict(value: Any) -> dict[str, Any]:
     if type(descriptor) is not GetSetDescriptorType:
         raise Absent
     namespace = descriptor.__get__(value)
-    return dict(namespace) if isinstance(value, type) else namespace
+    return dict(namespace) if issubclass(type(value), type) else namespace
