@@ -434,7 +434,9 @@ def _triangle(keeps_lower: bool) -> Any:
         base = require_array(_type(m), "a triangle")
         if base.ndim < 2:
             raise CannotInfer("a triangle of fewer than two axes")
-        mask = graph.call("tri", N=base.shape[-2], M=base.shape[-1], k=k if keeps_lower else static(k, "k") - 1, dtype=bool)
+        mask = graph.call(
+            "tri", N=base.shape[-2], M=base.shape[-1], k=k if keeps_lower else static(k, "k") - 1, dtype=bool
+        )
         zero = base.dtype.type(0).item()
         return graph.call("where", mask, m, zero) if keeps_lower else graph.call("where", mask, zero, m)
 

@@ -26,9 +26,7 @@ SAMPLES = ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]
 
 
 # slice ------------------------------------------------------------------------------------------------------------
-def _infer_slice(
-    a: Any, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]
-) -> ArrayType:
+def _infer_slice(a: Any, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]) -> ArrayType:
     base = require_array(a, "indexing")
     if not len(starts) == len(steps) == len(sizes) == base.ndim:
         raise CannotInfer(f"a slice of {base.ndim} axes needs as many starts, steps and sizes")
@@ -40,9 +38,7 @@ def _infer_slice(
     return viewed(base, sizes, sliced_layout(base, steps, sizes, starts))
 
 
-def _slice_strided(
-    view: Strided, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]
-) -> Strided:
+def _slice_strided(view: Strided, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]) -> Strided:
     offset = view.offset
     for start, stride in zip(starts, view.strides, strict=True):
         offset = offset + start * stride

@@ -61,7 +61,9 @@ def _stacking_order(a: ArrayType, b: ArrayType, ndim: int) -> tuple[int, ...]:
     """The stacked axes nest in K order of the operands, outside of the matrices, which are in C order."""
     if ndim < 2:
         return tuple(range(ndim))
-    return keep_order([Layout(known_layout(operand).ranks[:-2], False, False) for operand in (a, b) if operand.ndim > 2], ndim)
+    return keep_order(
+        [Layout(known_layout(operand).ranks[:-2], False, False) for operand in (a, b) if operand.ndim > 2], ndim
+    )
 
 
 define(

@@ -99,7 +99,13 @@ def require_same_kind(value: Any, target: ArrayType, casting: Any = "same_kind")
         raise CannotInfer(f"cannot cast {kind} to {target.dtype} according to the rule {casting!r}")
 
 
-define(name="setitem", signature="a, key, value", operands=("a", "value"), expand=lambda graph, a, value, key: _setitem(graph, a, key, value), tags=MUTATES)
+define(
+    name="setitem",
+    signature="a, key, value",
+    operands=("a", "value"),
+    expand=lambda graph, a, value, key: _setitem(graph, a, key, value),
+    tags=MUTATES,
+)
 define(
     name="fill",
     signature="a, value",

@@ -94,9 +94,7 @@ def _working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
 
 
 def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
-    def infer(
-        a: Any, axis: tuple[int, ...], dtype: Any = None, ddof: Any = 0, keepdims: bool = False
-    ) -> ArrayType:
+    def infer(a: Any, axis: tuple[int, ...], dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> ArrayType:
         base = require_value(a, name)
         items = count(base, axis)
         if not empty_is_defined and isinstance(items, int) and items == 0:
@@ -108,9 +106,7 @@ def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
     return infer
 
 
-def _reduction(
-    name: str, function: Any, lower: Lowering, signature: str, *, empty: bool = False, **facts: Any
-) -> None:
+def _reduction(name: str, function: Any, lower: Lowering, signature: str, *, empty: bool = False, **facts: Any) -> None:
     define(
         name=name,
         signature=signature,
@@ -194,7 +190,9 @@ def _quotient(graph: Any, total: Any, divisor: float) -> Any:
     dtype = total.type.dtype
     if float(dtype.type(divisor)) == float(divisor):
         return graph.call("divide", total, float(divisor))
-    return graph.call("astype", graph.call("divide", graph.call("astype", total, np.dtype("f8")), float(divisor)), dtype)
+    return graph.call(
+        "astype", graph.call("divide", graph.call("astype", total, np.dtype("f8")), float(divisor)), dtype
+    )
 
 
 def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
@@ -213,14 +211,14 @@ def _known(items: Size) -> int:
     return items
 
 
-def _expand_var(
-    graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool
-) -> Any:
+def _expand_var(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool) -> Any:
     items = _known(count(a.type, axis))
     mean = _quotient(graph, _sum(graph, a, axis, dtype, True), items)
     deviation = graph.call("subtract", a, mean)
-    squared = graph.call("square", deviation) if _SQUARES and a.type.dtype.kind != "b" else graph.call(
-        "multiply", deviation, deviation
+    squared = (
+        graph.call("square", deviation)
+        if _SQUARES and a.type.dtype.kind != "b"
+        else graph.call("multiply", deviation, deviation)
     )
     return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims), max(items - ddof, 0))
 
@@ -294,4 +292,3 @@ for _name, _function in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
         label="accumulate",
         samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0})),
     )
-

@@ -120,8 +120,10 @@ def _stays_dense(base: ArrayType, steps: Sequence[int], sizes: Sequence[Size]) -
     moving = [axis for axis in order if sizes[axis] != 1]
     whole = all(sizes[axis] == base.shape[axis] for axis in moving[1:])
     inside = order[order.index(moving[0]) :] if moving else []
-    return whole and all(steps[axis] == 1 for axis in moving) and all(
-        axis in moving or base.shape[axis] == 1 for axis in inside
+    return (
+        whole
+        and all(steps[axis] == 1 for axis in moving)
+        and all(axis in moving or base.shape[axis] == 1 for axis in inside)
     )
 
 

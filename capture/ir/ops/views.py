@@ -183,9 +183,7 @@ def _broadcast_strided(view: Strided, shape: tuple[Size, ...]) -> Strided:
     return Strided(view.offset, shape, (0,) * new + strides)
 
 
-def _broadcast_index(
-    index: tuple[Any, ...], in_shape: tuple[Size, ...], shape: tuple[Size, ...]
-) -> tuple[Any, ...]:
+def _broadcast_index(index: tuple[Any, ...], in_shape: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[Any, ...]:
     new = len(shape) - len(in_shape)
     return tuple(0 if old == 1 else position for old, position in zip(in_shape, index[new:], strict=True))
 
@@ -282,9 +280,7 @@ def _spread(items: Any) -> Any:
     return items[0] if isinstance(items, tuple) and len(items) == 1 and isinstance(items[0], tuple) else items
 
 
-define(
-    name="np_reshape", signature="a, shape, order='C'", operands=("a",), calls=(np.reshape,), expand=_reshape
-)
+define(name="np_reshape", signature="a, shape, order='C'", operands=("a",), calls=(np.reshape,), expand=_reshape)
 define(
     name="ndarray_reshape",
     signature="a, *shape, order='C'",
@@ -361,9 +357,7 @@ def _moveaxis(graph: Any, a: Any, source: Any, destination: Any) -> Any:
     return graph.call("permute", a, axes=tuple(axes))
 
 
-define(
-    name="transpose", signature="a, axes=None", operands=("a",), calls=(np.transpose,), expand=_transpose
-)
+define(name="transpose", signature="a, axes=None", operands=("a",), calls=(np.transpose,), expand=_transpose)
 define(name="ndarray_transpose", signature="a, *axes", operands=("a",), methods=("transpose",), expand=_transpose)
 define(name="ndarray_T", signature="a", operands=("a",), properties=("T",), expand=_transpose)
 define(
@@ -382,9 +376,7 @@ define(
     methods=("swapaxes",),
     expand=_swapaxes,
 )
-define(
-    name="moveaxis", signature="a, source, destination", operands=("a",), calls=(np.moveaxis,), expand=_moveaxis
-)
+define(name="moveaxis", signature="a, source, destination", operands=("a",), calls=(np.moveaxis,), expand=_moveaxis)
 
 
 def _squeeze(graph: Any, a: Any, axis: Any = None) -> Any:
@@ -451,12 +443,8 @@ def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
 
 
 define(name="flip", signature="m, axis=None", operands=("m",), calls=(np.flip,), expand=_flip)
-define(
-    name="flipud", signature="m", operands=("m",), calls=(np.flipud,), expand=lambda graph, m: _flip(graph, m, 0)
-)
-define(
-    name="fliplr", signature="m", operands=("m",), calls=(np.fliplr,), expand=lambda graph, m: _flip(graph, m, 1)
-)
+define(name="flipud", signature="m", operands=("m",), calls=(np.flipud,), expand=lambda graph, m: _flip(graph, m, 0))
+define(name="fliplr", signature="m", operands=("m",), calls=(np.fliplr,), expand=lambda graph, m: _flip(graph, m, 1))
 
 
 def _real(graph: Any, a: Any) -> Any:

@@ -1,0 +1,24 @@
+"""Passes: a graph in, a graph out, one a file.
+
+>>> graph = optimize(graph)
+"""
+
+from __future__ import annotations
+
+from capture.ir.graph import Graph
+from capture.ir.passes.decompose import decompose
+from capture.ir.passes.drop_dead import drop_dead
+from capture.ir.passes.fold_constants import fold_constants
+from capture.ir.passes.share_common import share_common
+from capture.ir.passes.simplify import simplify
+
+PIPELINE = (drop_dead, fold_constants, simplify, share_common, drop_dead)
+
+__all__ = ["PIPELINE", "decompose", "drop_dead", "fold_constants", "optimize", "share_common", "simplify"]
+
+
+def optimize(graph: Graph) -> Graph:
+    """The standard pipeline; the result computes the same, warnings of dead code aside."""
+    for run in PIPELINE:
+        graph = run(graph)
+    return graph

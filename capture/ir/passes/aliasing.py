@@ -1,0 +1,36 @@
+"""Which nodes show memory, or are objects, that somebody outside of the graph or a later store can see.
+
+In: a graph. Out: what passes ask before they replace one value by another that is equal.
+
+    %a = add(%x, 1); %b = add(%x, 1); return %a, %b        # escaping: a and b must stay two arrays
+"""
+
+from __future__ import annotations
+
+from capture.ir.graph import Graph, Node, buffer, iterate_nodes
+from capture.ir.op import Op
+
+
+def is_view(node: Node) -> bool:
+    return node.kind == "call" and node.op.is_view
+
+
+def escaping(graph: Graph) -> frozenset[Node]:
+    """Nodes that are returned, or that a returned view shows."""
+    found: set[Node] = set()
+    for value in iterate_nodes(graph.outputs):
+        found.add(value)
+        while is_view(value):
+            value = value.args[0]
+            found.add(value)
+    return frozenset(found)
+
+
+def written(graph: Graph) -> frozenset[Node]:
+    """The buffers that stores write, as their version 0."""
+    return frozenset(buffer(node) for node in graph.calls if node.target == "store")
+
+
+def repeats(op: Op) -> bool:
+    """Whether the op gives the same values each time it is given the same operands."""
+    return not op.tags & {"uninitialised", "random"}

@@ -1,0 +1,42 @@
+"""Drop what nobody reads.
+
+Roots are the output and stores into the memory of inputs: the caller sees those. A store into a buffer of the graph's
+own lives only as long as someone reads the version it makes.
+
+    %a = zeros(…)                      return %y
+    %b = store(%a, 1)          →
+    return %y
+
+Inputs stay, read or not: they are given by position.
+"""
+
+from __future__ import annotations
+
+from capture.ir.graph import Graph, Node, Transformer, buffer
+
+
+def drop_dead(graph: Graph) -> Graph:
+    live: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if node in live or _is_root(node):
+            live.add(node)
+            live.update(node.inputs)
+    return graph if len(live) == len(graph) else _Keep(graph, live).run()
+
+
+def _is_root(node: Node) -> bool:
+    if node.kind in ("output", "placeholder"):
+        return True
+    return node.target == "store" and node.kind == "call" and buffer(node).kind == "placeholder"
+
+
+class _Keep(Transformer):
+    def __init__(self, graph: Graph, live: set[Node]) -> None:
+        super().__init__(graph)
+        self.live = live
+
+    def call(self, node: Node) -> Node | None:
+        return self.copy(node) if node in self.live else None
+
+    def constant(self, node: Node) -> Node | None:
+        return self.copy(node) if node in self.live else None

@@ -1,0 +1,65 @@
+"""Compute what depends on nothing but constants, when it is small and NumPy would not warn.
+
+    %c = constant(2.0)
+    %s = sqrt(%c)              →    %s = constant(1.4142135623730951)
+    %y = multiply(%x, %s)           %y = multiply(%x, %s)
+
+Arrays that are returned or written stay computed: each call gives a new one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.passes.aliasing import escaping, repeats, written
+from capture.ir.types import ArrayType, type_of
+
+LARGEST = 64  # elements; larger constants would only make kernels read more memory
+
+
+def fold_constants(graph: Graph) -> Graph:
+    return _Folder(graph).run()
+
+
+class _Folder(Transformer):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.kept = escaping(graph)
+        self.written = written(graph)
+
+    def call(self, node: Node) -> Any:
+        value = _evaluate(node, self.mapped(node.args)) if self._is_foldable(node) else None
+        return self.copy(node) if value is None else self.graph.constant(value, node.name)
+
+    def _is_foldable(self, node: Node) -> bool:
+        type = node.type
+        if not isinstance(type, ArrayType) or node.target == "store" or not repeats(node.op):
+            return False
+        if any(self.new[value].kind != "constant" for value in node.inputs):
+            return False
+        if type.scalar:
+            return True
+        small = all(isinstance(size, int) for size in type.shape) and np.prod(type.shape, dtype=int) <= LARGEST
+        return small and bool(node.inputs) and node not in self.kept and buffer(node) not in self.written
+
+
+def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | None:
+    """The value, or None where computing it raises or warns, or gives another type than the node's."""
+    values = _values(args)
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        try:
+            value = node.op.reference(*values, **node.params)  # type: ignore[misc]
+        except (ArithmeticError, ValueError, Warning):
+            return None
+    return value if type_of(value) == node.type else None
+
+
+def _values(value: Any) -> Any:
+    if isinstance(value, Node):
+        return value.args[0]
+    return tuple(map(_values, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,57 @@
+"""Compute equal values once.
+
+    %a = exp(%x)               →    %a = exp(%x)
+    %b = exp(%x)                    %c = add(%a, %a)
+    %c = add(%a, %b)
+
+Values are equal when op, operands (the same versions) and parameters are. Two results that are both returned stay two
+objects, and buffers that are written stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.passes.aliasing import escaping, repeats, written
+
+
+def share_common(graph: Graph) -> Graph:
+    return _Sharer(graph).run()
+
+
+class _Sharer(Transformer):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.kept = escaping(graph)
+        self.written = written(graph)
+        self.known: dict[Hashable, Node] = {}
+        self.escaped: set[Node] = set()  # new nodes that are returned
+
+    def call(self, node: Node) -> Node:
+        if node.target == "store" or not repeats(node.op) or self._is_written(node):
+            return self._noted(node, self.copy(node))
+        key = (node.target, freeze(self.mapped(node.args)), freeze(tuple(self.mapped(v) for v in node.params.values())))
+        twin = self.known.get(key)
+        if twin is None or (twin in self.escaped and node in self.kept):
+            twin = self.known[key] = self.copy(node)
+        return self._noted(node, twin)
+
+    def _noted(self, node: Node, new: Node) -> Node:
+        if node in self.kept:
+            self.escaped.add(new)
+        return new
+
+    def _is_written(self, node: Node) -> bool:
+        """A new buffer that is stored to later; views of it are as shareable as the version they show."""
+        return not node.op.is_view and buffer(node) in self.written
+
+
+def freeze(value: Any) -> Hashable:
+    """A key that tells 1 from 1.0 and True, and 0.0 from -0.0."""
+    if isinstance(value, tuple):
+        return tuple(map(freeze, value))
+    if isinstance(value, float):
+        return (float, repr(value))
+    return (type(value), value)
