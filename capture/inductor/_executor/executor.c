@@ -85,8 +85,10 @@ static inline void
 frame_release(Executor *self, Frame *frame)
 {
     const Program *program = &self->program;
-    lease_end(&frame->lease, &frame->arena);
-    block_trim(&frame->arena);
+    if (frame->arena != NULL) {
+        lease_end(&frame->lease, &frame->arena);
+        block_trim(&frame->arena);
+    }
     block_trim(&frame->scratch);
     drop_objects(frame, program->outputs, program->output_count);
     drop_objects(frame, program->externs, program->extern_count);
@@ -265,8 +267,8 @@ run_shared(Frame *frame, Work *work, int threads, int flag_count)
     return true;
 }
 
-/* Run iterations begin <= i < end of a kernel; false when there is no memory for its scratch. Without the GIL
- * when the work is large enough. */
+/* Run iterations begin <= i < end of a kernel, with a clear status; false when there is no memory for its scratch.
+ * Without the GIL when the work is large enough. */
 static inline bool
 run_range(const Executor *self, Frame *frame, const Step *step, int64_t begin, int64_t end, int64_t nanoseconds)
 {
@@ -285,7 +287,6 @@ run_range(const Executor *self, Frame *frame, const Step *step, int64_t begin, i
     if (work.scratch_bytes > 0 && !block_ensure(&frame->scratch, work.scratch_bytes)) {
         return false;
     }
-    fp_clear();
     step->kernel(frame->buffers, frame->numbers, begin, end, frame->scratch, frame->flags);
     return true;
 }
@@ -303,7 +304,7 @@ run_long(const Executor *self, Frame *frame, const Step *step, int64_t nanosecon
         end = extent - begin < slice ? extent : begin + slice;
         double part = (double)(end - begin) / (double)extent;
         PyThreadState *state = PyEval_SaveThread();
-        FpStatus status = fp_status();
+        FpStatus status = fp_clear();
         bool enough = run_range(self, frame, step, begin, end, (int64_t)((double)nanoseconds * part));
         fp_restore(status);
         PyEval_RestoreThread(state);
@@ -322,10 +323,13 @@ static inline Outcome
 run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *last, int64_t nanoseconds)
 {
     PyThreadState *state = nanoseconds >= RELEASE_NS ? PyEval_SaveThread() : NULL;
-    FpStatus status = fp_status();
+    FpStatus status = fp_clear();
     bool enough = true;
     for (const Step *step = first; step < last && enough; step++) {
         int64_t extent = frame->numbers[step->extent];
+        if (step != first) {
+            fp_clear();
+        }
         enough = extent <= 0 || run_range(self, frame, step, 0, extent, estimate(frame, step));
     }
     fp_restore(status);

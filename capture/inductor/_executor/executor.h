@@ -27,6 +27,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#else
+#include <fenv.h>
+#endif
+
+#pragma GCC visibility push(hidden) /* calls between the files need no indirection */
 
 /* The unit's functions; capture/inductor/plan.py says what they promise. */
 typedef void (*Kernel)(char *const *buffers, const int64_t *numbers, int64_t begin, int64_t end, char *scratch,
@@ -229,22 +236,21 @@ int warnings_stay_warnings(void);
 Outcome settle_flags(Executor *executor, Frame *frame);
 
 #if defined(__x86_64__)
-#include <immintrin.h>
 
 /* Status bits NumPy looks at. Inexact is left alone: all arithmetic raises it, nothing reads it. */
 #define STATUS_RAISED (_MM_EXCEPT_INVALID | _MM_EXCEPT_DIV_ZERO | _MM_EXCEPT_OVERFLOW | _MM_EXCEPT_UNDERFLOW)
 
 typedef unsigned int FpStatus;
 
-static inline FpStatus fp_status(void) { return _mm_getcsr(); }
-
-static inline void
+/* Clear what is raised; gives the status as it was. */
+static inline FpStatus
 fp_clear(void)
 {
     FpStatus status = _mm_getcsr();
     if (status & STATUS_RAISED) { /* writing the register costs far more than reading it */
         _mm_setcsr(status & ~STATUS_RAISED);
     }
+    return status;
 }
 
 static inline void
@@ -255,20 +261,21 @@ fp_restore(FpStatus status)
     }
 }
 #else
-#include <fenv.h>
 
 typedef fexcept_t FpStatus;
 
 static inline FpStatus
-fp_status(void)
+fp_clear(void)
 {
     FpStatus status;
     fegetexceptflag(&status, FE_ALL_EXCEPT);
+    feclearexcept(FE_ALL_EXCEPT);
     return status;
 }
 
-static inline void fp_clear(void) { feclearexcept(FE_ALL_EXCEPT); }
 static inline void fp_restore(FpStatus status) { fesetexceptflag(&status, FE_ALL_EXCEPT); }
 #endif
+
+#pragma GCC visibility pop
 
 #endif

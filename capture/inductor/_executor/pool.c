@@ -124,6 +124,7 @@ wait_for_offer(Worker *self)
                 }
                 relax();
             }
+            sched_yield(); /* the caller may be waiting for this very processor */
         } while (now() < deadline);
         uint32_t expected = IDLE;
         if (atomic_compare_exchange_strong(&self->state, &expected, ASLEEP)) {
@@ -252,7 +253,7 @@ void
 pool_run(const Work *work, int threads)
 {
     region.work = *work;
-    region.status = fp_status();
+    region.status = fp_clear();
     cut_shares(work, threads);
     for (int i = 0; i < threads - 1; i++) {
         offer(region.helpers[i], i + 1);
