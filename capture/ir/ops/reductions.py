@@ -190,9 +190,8 @@ def _quotient(graph: Any, total: Any, divisor: float) -> Any:
     dtype = total.type.dtype
     if float(dtype.type(divisor)) == float(divisor):
         return graph.call("divide", total, float(divisor))
-    return graph.call(
-        "astype", graph.call("divide", graph.call("astype", total, np.dtype("f8")), float(divisor)), dtype
-    )
+    exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), float(divisor))
+    return graph.call("astype", exact, dtype=dtype)
 
 
 def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
