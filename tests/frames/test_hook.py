@@ -32,14 +32,14 @@ def when(*guards: Guard) -> Any:
 def entry_of(function: FunctionType, replacement: FunctionType, program: Any = ALWAYS, **options: Any) -> Entry:
     """An entry whose only variant runs the code of ``replacement``."""
     entry = Entry(function)
-    entry.add(Variant(program, replacement.__code__, **options))
+    entry.add(Variant(program, replacement.__code__.replace(), **options))
     return entry
 
 
 def direct_entry(function: FunctionType, executor: Any, inputs: Any, outputs: Any, guards: Any = ()) -> Entry:
     program, slots = compile_guards(guards, inputs)
     entry = Entry(function)
-    entry.add(Variant(program, function.__code__, (executor, slots, outputs)))
+    entry.add(Variant(program, function.__code__.replace(), (executor, slots, outputs)))
     return entry
 
 
