@@ -1,0 +1,161 @@
+"""What tracing changes: the journal that takes changes back, and the memory of arrays.
+
+In: changes made while an instruction is evaluated. Out: either they stay, or ``Journal.undo`` restores the state
+before the instruction, so that a break leaves no trace.
+
+Order of effects: the only effects inside a graph are writes to arrays, in program order. Everything else that
+outlives the frame (prints, attribute and item stores, ...) ends the graph before it and runs natively. So a region
+is: graph, then what is left of the frame. A region that wrote to memory of the caller cannot be left any more;
+so what may leave it (an extern call) never follows such a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.base import Value
+from capture.ir import op as ops
+from capture.ir.graph import Node, buffer, region, root
+from capture.ir.ops.indexing import region_of
+from capture.ir.types import ArrayType
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+    from capture.frames.values.arrays import ArrayValue, GraphValue
+
+_MISSING = object()
+
+
+class Journal:
+    """Changes of symbolic state, newest last, each with the way back."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], None]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """``owner.name = value``."""
+        old = getattr(owner, name)
+        self._undo.append(lambda: setattr(owner, name, old))
+        setattr(owner, name, value)
+
+    def put(self, table: MutableMapping[Any, Any], key: Any, value: Any) -> None:
+        """``table[key] = value``."""
+        old = table.get(key, _MISSING)
+
+        def back() -> None:
+            if old is _MISSING:
+                table.pop(key, None)
+            else:
+                table[key] = old
+
+        self._undo.append(back)
+        table[key] = value
+
+    def mark(self) -> int:
+        return len(self._undo)
+
+    def undo(self, mark: int) -> None:
+        while len(self._undo) > mark:
+            self._undo.pop()()
+
+
+def extent(array: np.ndarray) -> tuple[int, int]:
+    """First byte and the byte behind the last of an array's memory; what the guard ``NoOverlap`` compares."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return low, high
+
+
+class Memory:
+    """Which node holds the newest contents of each array.
+
+    ``inputs`` maps placeholders to their values; ``versions`` maps a buffer to its newest version.
+    """
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+        self.inputs: dict[Node, GraphValue] = {}
+        self.versions: dict[Node, Node] = {}
+
+    # reading ------------------------------------------------------------------------------------------------------
+    def current(self, value: GraphValue) -> Node:
+        """The node that shows what ``value`` holds now."""
+        journal = self.tracer.journal
+        if value.node is None:
+            journal.set(value, "node", self._placeholder(value))
+        node = value.node
+        assert node is not None
+        newest = self.versions.get(buffer(node))
+        if newest is not None and root(node) is not newest:
+            node = self.tracer.graph.view(newest, region(node))
+            journal.set(value, "node", node)
+        return node
+
+    def _placeholder(self, value: GraphValue) -> Node:
+        assert value.source is not None
+        if isinstance(value.example, np.ndarray):
+            for written in self.written():
+                self._require_apart(written, value)
+        node = self.tracer.graph.placeholder(value.source.name(), value.type)
+        self.tracer.journal.put(self.inputs, node, value)
+        return node
+
+    def written(self) -> list[GraphValue]:
+        """The inputs that the graph has written so far."""
+        return [self.inputs[owner] for owner in self.versions if owner in self.inputs]
+
+    # writing ------------------------------------------------------------------------------------------------------
+    def write(self, target: ArrayValue, value: Any, place: Node | None = None) -> None:
+        """Store a node or literal into ``target``, or into the view ``place`` of it."""
+        place = self.current(target) if place is None else place
+        self._require_writable(place)
+        owner = buffer(place)
+        if owner in self.inputs:
+            self._require_alone(owner)
+        if isinstance(value, Node) and root(value) is root(place) and region(value) == region(place):
+            return  # x[1:] += y stores the view once more into its own place
+        try:
+            version = self.tracer.graph.store(place, value)
+        except ops.CannotInfer as error:
+            raise GraphBreak(str(error), "op") from None
+        self.tracer.journal.put(self.versions, owner, version)
+
+    def store_item(self, array: ArrayValue, key: Value, value: Value) -> None:
+        """``array[key] = value``."""
+        try:
+            place, _ = region_of(self.tracer.graph, self.current(array), key.in_graph(self.tracer))
+        except ops.CannotInfer as error:
+            raise GraphBreak(f"assignment to elements: {error}", "op") from None
+        self.write(array, value.in_graph(self.tracer), place)
+
+    def _require_writable(self, place: Node) -> None:
+        if not isinstance(place.type, ArrayType) or place.type.scalar:
+            raise GraphBreak("a NumPy scalar is written", "python")
+        if any("readonly" in ops.get(step.op).tags for step in region(place)):
+            raise GraphBreak("a read-only view is written", "python")
+
+    def _require_alone(self, owner: Node) -> None:
+        """The caller's array ``owner`` is written: it must be writable and share memory with no other input."""
+        value = self.inputs[owner]
+        if not value.example.flags.writeable:
+            raise GraphBreak(f"{value.describe()} is read-only", "write")
+        for other in self.inputs.values():
+            if other is not value and isinstance(other.example, np.ndarray):
+                self._require_apart(value, other)
+
+    def _require_apart(self, value: GraphValue, other: GraphValue) -> None:
+        (low, high), (other_low, other_high) = extent(value.example), extent(other.example)
+        if low < other_high and other_low < high:
+            raise GraphBreak(f"{value.describe()} is written and may share memory with {other.describe()}", "overlap")
+
+    def require_order(self, nodes: list[Node]) -> None:
+        """Refuse what may leave the region after a write that the caller can see."""
+        if any(owner in self.inputs for owner in self.versions) and any(may_leave(node) for node in nodes):
+            raise GraphBreak(f"{nodes[-1].target} may fail after an array of the caller was written", "order")
+
+
+def may_leave(node: Node) -> bool:
+    return node.kind == "call" and node.op.is_extern

@@ -1,0 +1,324 @@
+"""From a guard miss to a variant: trace, compile the graph, assemble the code around it.
+
+In: an entry, its function, the objects in its argument slots, settings. Out: a ``Variant`` for the hook, or None: run
+plainly. The graph goes to ``settings.backend``, which is told nothing else; what it gives is a callable of the
+graph's inputs.
+
+>>> compile_frame(entry, function, (np.ones(3),), Settings(backend=eager))
+<Variant ...>
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from capture import config, log
+from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
+from capture.frames import hook
+from capture.frames.assemble import Assembler
+from capture.frames.breaks import BreakRecord, record
+from capture.frames.bytecode import decode
+from capture.frames.guards import ArrayIs, Guard, NoOverlap, compile_guards, why_failed
+from capture.frames.hook import Entry, Variant
+from capture.frames.rebuild import Builder, Needs, Templates, with_slots
+from capture.frames.resume import Handover, Resumes
+from capture.frames.settings import Record, Runner, Settings
+from capture.frames.sources import Source, State
+from capture.frames.tracer import Trace, trace_frame
+from capture.frames.values.arrays import GraphValue
+from capture.frames.values.binding import why_not_inline
+from capture.frames.values.functions import CellValue
+from capture.ir.graph import Graph, Node
+from capture.ir.types import ArrayType
+
+
+@dataclass(frozen=True)
+class VariantInfo:
+    """What a variant was made from: ``variant.info``."""
+
+    guards: tuple[Guard, ...]
+    graph: Graph | None
+    runner: Runner | None
+    broke: BreakRecord | None
+
+
+def compile_frame(
+    entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings
+) -> Variant | None:
+    """A variant for this call, or None to run it plainly."""
+    if why_not_inline(function.__code__) or not _may_compile(entry, function, arguments, settings):
+        return _run_plainly(entry)
+    try:
+        return _Compilation(entry, function, arguments, settings).variant()
+    except Unsupported:
+        raise
+    except ToolchainError as error:
+        if settings.options.strict:
+            raise
+        log.fallback(("toolchain", str(error)), str(error))
+        return _run_plainly(entry)
+    except Exception as error:  # whatever is wrong with us must not reach the user
+        if settings.options.strict:
+            raise InternalError(f"capturing {function.__qualname__}: {type(error).__name__}: {error}") from error
+        log.fallback(function.__code__, _fallback_words(function, error))
+        return _run_plainly(entry)
+
+
+def _run_plainly(entry: Entry) -> None:
+    entry.plain = True
+
+
+def _fallback_words(function: FunctionType, error: Exception) -> str:
+    code = function.__code__
+    return (
+        f"{function.__qualname__} ({code.co_filename}:{code.co_firstlineno}) could not be captured and runs as plain"
+        f" Python: {type(error).__name__}: {error}. Please report this; CAPTURE_STRICT=1 shows where it happens."
+    )
+
+
+def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings) -> bool:
+    """Note why no variant fits, and whether there may be one more."""
+    variants = entry.variants
+    if not variants:
+        return True
+    state = State(arguments, function)
+    reason = why_failed(variants[0].info.guards, state)
+    settings.record.misses.append(reason)
+    log.emit("recompiles", lambda: f"{function.__qualname__}: {reason}")
+    if len(variants) < settings.options.recompile_limit:
+        return True
+    if any(variant.info.graph is not None for variant in variants):
+        warnings.warn(
+            f"{function.__qualname__} has {len(variants)} variants and runs as plain Python from now on; the last"
+            f" guard to fail was {reason}. Keep that constant, pass it as an array, or raise config.recompile_limit.",
+            RecompileLimitWarning,
+            stacklevel=2,
+        )
+    return False
+
+
+class _Compilation:
+    """One trace on its way to a variant."""
+
+    def __init__(self, entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings) -> None:
+        self.entry = entry
+        self.function = function
+        self.settings = settings
+        self.trace: Trace = trace_frame(function, arguments, settings)
+        self.broke = self._note_break()
+        self.handover = self._plan_handover()
+        self.needs = self._find_needs()
+        self.nodes = [self.trace.memory.current(value) for value in self.needs.arrays]
+        self.outputs = {id(value): index for index, value in enumerate(self.needs.arrays)}
+        self.graph = self._finish_graph()
+        self.runner = self._run_backend()
+
+    def _note_break(self) -> BreakRecord | None:
+        trace, settings = self.trace, self.settings
+        if trace.error is None:
+            return None
+        found = record(trace.error, trace.places)
+        if trace.error.kind == "resume":
+            return found
+        if settings.fullgraph:
+            raise Unsupported(f"the function is not one graph\n{found}") from None
+        if settings.record.add_break((found.file, found.line, found.function), found):
+            log.emit("breaks", lambda: str(found))
+        return found
+
+    def _plan_handover(self) -> Handover | None:
+        if not self.trace.frames:
+            return None
+        return Handover(self.function, self.trace.frames, Resumes(self.settings, on_miss))
+
+    def _find_needs(self) -> Needs:
+        cells = {
+            id(value): name
+            for name, value in self.trace.locals.items()
+            if isinstance(value, CellValue) and name in self.trace.code.cells
+        }
+        needs = Needs(cells)
+        if self.handover is not None:
+            self.handover.add_needs(needs)
+        else:
+            needs.add(self.trace.result)
+        return needs
+
+    # the graph ----------------------------------------------------------------------------------------------------
+    def _finish_graph(self) -> Graph | None:
+        """The graph with its outputs; None where nothing in it is of use."""
+        graph = self.trace.graph
+        graph.output(*self.nodes)
+        graph.position = None
+        if not self.nodes and not graph.written:
+            return None
+        if self.settings.options.strict or self.settings.options.verify:
+            graph.lint()
+        log.emit("graph", lambda: f"{graph}\n{graph.python_code()}")
+        return graph
+
+    def _run_backend(self) -> Runner | None:
+        if self.graph is None:
+            return None
+        examples = tuple(self._input(node).example for node in self.graph.placeholders)
+        runner = self.settings.backend(self.graph, examples)
+        self.settings.record.graphs.append(self.graph)
+        self.settings.record.runners.append(runner)
+        return runner
+
+    def _input(self, node: Node) -> GraphValue:
+        return self.trace.memory.inputs[node]
+
+    def _guards(self) -> tuple[Guard, ...]:
+        """The guards of the trace, and what writes to the caller's arrays rely on."""
+        guards = {(guard.source, type(guard.check)): guard for guard in self.trace.guards}
+        extra: list[Guard] = []
+        written = self.graph.written if self.graph is not None else ()
+        arrays = [node for node in self.graph.placeholders if _is_array(node)] if self.graph is not None else []
+        for node in written:
+            source = _source(self._input(node))
+            known = guards[source, ArrayIs]
+            guards[source, ArrayIs] = Guard(source, _writeable(known.check), known.line, "it is written")
+            for other in arrays:
+                if other is not node and not (other in written and arrays.index(other) < arrays.index(node)):
+                    extra.append(Guard(source, NoOverlap(_source(self._input(other))), known.line, "it is written"))
+        return (*guards.values(), *extra)
+
+    # the variant --------------------------------------------------------------------------------------------------
+    def variant(self) -> Variant:
+        guards = self._guards()
+        info = VariantInfo(guards, self.graph, self.runner, self.broke)
+        if self.graph is None and self.handover is None:
+            variant = self._without_graph(guards, info)
+        else:
+            variant = self._with_code(guards, info)
+        self.settings.record.guards.extend(guards)
+        self.settings.record.variants.append(variant)
+        log.emit("guards", lambda: f"{self.function.__qualname__}\n" + "\n".join(map(str, guards)))
+        log.emit("bytecode", lambda: f"{decode(self.function.__code__)}\n->\n{decode(variant.code)}")
+        return variant
+
+    def _without_graph(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
+        """Nothing to compute with arrays: the plain code, as long as these guards hold."""
+        program, _ = compile_guards(guards)
+        return Variant(program, self.function.__code__, None, False, info)
+
+    def _with_code(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
+        code = self._assemble()
+        direct, program = None, compile_guards(guards)[0]
+        if self.handover is None:
+            found = self._template(guards)
+            if found is not None:
+                program, direct = found
+        return Variant(program, code, direct, self.handover is not None, info)
+
+    def _template(self, guards: Sequence[Guard]) -> tuple[Any, Any] | None:
+        """Guard program and template for a call that needs no Python frame, where the result allows it."""
+        assert self.trace.result is not None and self.graph is not None
+        if self.needs.shared or self.needs.cells:
+            return None
+        templates = Templates(self.outputs, self.needs)
+        template = templates.value(self.trace.result)
+        if template is None:
+            return None
+        inputs = [_source(self._input(node)) for node in self.graph.placeholders]
+        program, slots = compile_guards(guards, (*inputs, *templates.held))
+        return program, (self.runner, slots[: len(inputs)], with_slots(template, slots[len(inputs) :]))
+
+    def _assemble(self) -> CodeType:
+        new = Assembler(self.function.__code__)
+        build = Builder(new, self.function.__globals__, self.outputs, self.needs)
+        plainly = new.label()
+        if self.graph is not None:
+            self._emit_run(new, build, plainly)
+        if self.handover is not None:
+            self.handover.emit(build)
+        else:
+            self._emit_return(new, build)
+        if self.graph is not None:
+            new.place(plainly)
+            new.pop_top()
+            new.jump_to_original(first_index(self.function.__code__))
+        return new.build()
+
+    def _emit_run(self, new: Assembler, build: Builder, plainly: Any) -> None:
+        """Call the compiled graph; with None for an answer the region runs as plain Python."""
+        assert self.graph is not None
+        new.load_const(self.runner)
+        for node in self.graph.placeholders:
+            build.load(_source(self._input(node)))
+        new.call(len(self.graph.placeholders))
+        new.copy(1)
+        new.jump_if_none(plainly)
+        build.hold_results()
+
+    def _emit_return(self, new: Assembler, build: Builder) -> None:
+        build.prepare()
+        assert self.trace.result is not None
+        build.value(self.trace.result)
+        build.slide()
+        build.drop_base()
+        new.return_value()
+
+
+def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
+    """The miss callback of resume functions: their settings are those of the function they resume."""
+    settings: Settings = entry.info
+    with config.applied(settings.options):
+        return compile_frame(entry, entry.function, arguments, settings)
+
+
+def _source(value: GraphValue) -> Source:
+    assert value.source is not None
+    return value.source
+
+
+def _is_array(node: Node) -> bool:
+    return isinstance(node.type, ArrayType) and not node.type.scalar
+
+
+def _writeable(check: Any) -> ArrayIs:
+    return ArrayIs(check.dtype, check.shape, check.layout, True)
+
+
+def first_index(code: CodeType) -> int:
+    """The first instruction behind what makes a frame's cells."""
+    return next(instruction.index for instruction in decode(code).instructions if instruction.resumable)
+
+
+# Which frames -----------------------------------------------------------------------------------------------------
+def _folders() -> tuple[str, ...]:
+    """Where code lives that is never captured as a frame of its own: Python's library, NumPy, this package."""
+    paths = sysconfig.get_paths()
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    library = [paths["stdlib"], os.path.dirname(os.path.abspath(np.__file__)), package]
+    return tuple(path.rstrip(os.sep) + os.sep for path in library)
+
+
+_FOLDERS = _folders()
+
+
+def worth_capturing(code: CodeType) -> bool:
+    """Whether frames of this code are captured when they are met below a compiled function."""
+    if why_not_inline(code) or code.co_filename.startswith("<frozen"):
+        return False
+    library, *others = _FOLDERS
+    if code.co_filename.startswith(tuple(others)):
+        return False
+    return not code.co_filename.startswith(library) or "site-packages" in code.co_filename
+
+
+def forget(found: Record) -> None:
+    """Empty a record, and the resume functions in it."""
+    found.clear()
+
+
+__all__ = ["Mapping", "VariantInfo", "compile_frame", "first_index", "forget", "on_miss", "worth_capturing"]

@@ -1,0 +1,54 @@
+"""What each canonical instruction does to symbolic state: one small function each, in a table by operation.
+
+In: ``HANDLERS[instruction.op](tracer, frame, instruction)``. Out: the frame's new stack, variables and next index, or
+``GraphBreak``. Instructions without a handler have a reason instead; ``HANDLERS`` has all of them.
+"""
+
+from __future__ import annotations
+
+from capture.frames import bytecode
+from capture.frames.handlers import containers, flow, names, operators, stack
+from capture.frames.handlers.table import EFFECTS, HANDLERS, unsupported
+
+__all__ = ["EFFECTS", "HANDLERS", "UNSUPPORTED", "can_break", "containers", "flow", "names", "operators", "stack"]
+
+_REASONS = {
+    "write": "an assignment that outlives the call",
+    "exception": "exceptions are left to Python",
+    "with": "a with block is entered by Python",
+    "class": "classes are made by Python",
+    "import": "an import",
+    "generator": "generators are left to Python",
+    "pattern": "pattern matching is left to Python",
+    "set": "sets are left to Python",
+    "name": "a name that may be local or global",
+    "rare": "left to Python",
+}
+_LEFT = {
+    "write": "STORE_GLOBAL DELETE_GLOBAL STORE_ATTR DELETE_ATTR STORE_NAME DELETE_NAME DELETE_SUBSCR DELETE_DEREF",
+    "exception": "RAISE_VARARGS RERAISE PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH WITH_EXCEPT_START"
+    " LOAD_ASSERTION_ERROR PREP_RERAISE_STAR CLEANUP_THROW",
+    "with": "BEFORE_WITH BEFORE_ASYNC_WITH",
+    "class": "LOAD_BUILD_CLASS LOAD_LOCALS LOAD_CLASSDEREF SETUP_ANNOTATIONS LOAD_SUPER_ATTR LOAD_SUPER_METHOD",
+    "import": "IMPORT_NAME IMPORT_FROM IMPORT_STAR",
+    "generator": "YIELD_VALUE SEND END_SEND GET_AWAITABLE GET_AITER GET_ANEXT GET_YIELD_FROM_ITER END_ASYNC_FOR"
+    " RETURN_GENERATOR ASYNC_GEN_WRAP",
+    "pattern": "GET_LEN MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS",
+    "set": "BUILD_SET SET_ADD SET_UPDATE",
+    "name": "LOAD_NAME LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS",
+    "rare": "PRINT_EXPR CALL_INTRINSIC_1 CALL_INTRINSIC_2",
+}
+UNSUPPORTED = {
+    name: _REASONS[reason]
+    for reason, names_of in _LEFT.items()
+    for name in names_of.split()
+    if name in bytecode.EFFECTS
+}
+unsupported(UNSUPPORTED)
+
+_NEVER = frozenset({"RESUME", "COPY_FREE_VARS", "MAKE_CELL"})
+
+
+def can_break(instruction: bytecode.Instruction) -> bool:
+    """Whether a graph may end before this instruction: the frame's cells have been made."""
+    return instruction.op not in _NEVER

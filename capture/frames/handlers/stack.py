@@ -1,0 +1,118 @@
+"""Instructions that only move things: constants, stack slots, local variables, cells."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.handlers.table import opcode
+from capture.frames.values.base import NULL, Value
+from capture.frames.values.functions import CellValue
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Frame, Tracer
+
+
+@opcode("RESUME", "NOP", raw=True)
+def nop(tracer: Tracer, frame: Frame, arg: Any) -> None:
+    """Nothing to do."""
+
+
+@opcode("COPY_FREE_VARS", raw=True)
+def copy_free_vars(tracer: Tracer, frame: Frame, arg: int) -> None:
+    frame.locals.update(tracer.free_cells(frame))
+
+
+@opcode("MAKE_CELL", raw=True)
+def make_cell(tracer: Tracer, frame: Frame, arg: str) -> None:
+    frame.locals[arg] = CellValue(frame.locals.get(arg))
+
+
+@opcode("LOAD_CONST")
+def load_const(tracer: Tracer, /, *, arg: Any) -> Value:
+    return tracer.code_constant(arg)
+
+
+@opcode("PUSH_NULL")
+def push_null(tracer: Tracer, /, *, arg: None) -> Value:
+    return NULL
+
+
+@opcode("POP_TOP", "END_FOR", raw=True)
+def pop_top(tracer: Tracer, frame: Frame, arg: None) -> None:
+    frame.pop()
+
+
+@opcode("COPY", raw=True)
+def copy(tracer: Tracer, frame: Frame, arg: int) -> None:
+    frame.push(frame.stack[-arg])
+
+
+@opcode("SWAP", raw=True)
+def swap(tracer: Tracer, frame: Frame, arg: int) -> None:
+    stack = frame.stack
+    stack[-arg], stack[-1] = stack[-1], stack[-arg]
+
+
+# Local variables --------------------------------------------------------------------------------------------------
+@opcode("LOAD_FAST", raw=True)
+def load_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
+    value = frame.locals.get(arg)
+    if value is None:
+        raise GraphBreak(f"the variable {arg!r} is not bound")
+    frame.push(value)
+
+
+@opcode("LOAD_FAST_AND_CLEAR", raw=True)
+def load_fast_and_clear(tracer: Tracer, frame: Frame, arg: str) -> None:
+    frame.push(frame.locals.pop(arg, NULL))
+
+
+@opcode("STORE_FAST", raw=True)
+def store_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
+    value = frame.pop()
+    if value is NULL:
+        frame.locals.pop(arg, None)
+    else:
+        frame.locals[arg] = value
+
+
+@opcode("DELETE_FAST", raw=True)
+def delete_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
+    if arg not in frame.locals:
+        raise GraphBreak(f"the variable {arg!r} is not bound")
+    del frame.locals[arg]
+
+
+# Cells ------------------------------------------------------------------------------------------------------------
+def cell_of(frame: Frame, name: str) -> CellValue:
+    cell = frame.locals.get(name)
+    if not isinstance(cell, CellValue):
+        raise GraphBreak(f"the cell of {name!r} is not known")
+    return cell
+
+
+@opcode("LOAD_CLOSURE", raw=True)
+def load_closure(tracer: Tracer, frame: Frame, arg: str) -> None:
+    frame.push(cell_of(frame, arg))
+
+
+@opcode("LOAD_DEREF", raw=True)
+def load_deref(tracer: Tracer, frame: Frame, arg: str) -> None:
+    content = cell_of(frame, arg).content
+    if content is None:
+        raise GraphBreak(f"what the closure variable {arg!r} holds is not known")
+    frame.push(content)
+
+
+@opcode("STORE_DEREF", raw=True)
+def store_deref(tracer: Tracer, frame: Frame, arg: str) -> None:
+    cell_of(frame, arg).write(tracer, frame.pop())
+
+
+@opcode("MAKE_FUNCTION", pops=lambda parts: len(parts) + 1)
+def make_function(tracer: Tracer, *values: Value, arg: tuple[str, ...]) -> Value:
+    code = values[-1].concrete(tracer)
+    assert isinstance(code, CodeType)
+    return tracer.make_function(tracer.frames[-1], code, dict(zip(arg, values, strict=False)))

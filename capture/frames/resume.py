@@ -1,0 +1,348 @@
+"""How a frame goes on behind a break: resume functions, and the code that hands over to them.
+
+In: the state of the frames at a break. Out: instructions behind the graph of the traced frame that restore it, run the
+broken instruction natively and return ``Continuation(entry, state)``, where ``entry`` is the resume function for the
+state behind that instruction. Resume functions are captured like any other function, when they are first called.
+
+A break in an inlined call (root R at call k, callee C at instruction i) gives, in R's code,
+
+    restore R without the call's operands; value = ENTRY_C_i(C's stack and variables); Continuation(ENTRY_R_k+1, ...)
+
+with the call in R's own exception regions and at its line. With a frame M between them R calls ENTRY_M, a resume
+function that first calls ENTRY_C_i with a tuple of state it was given, inside M's regions, and goes on in M's body
+behind its call with the value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from capture.frames.assemble import Assembler, Slot, origin, resume_at
+from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, stack_effect
+from capture.frames.hook import Continuation, Entry
+from capture.frames.rebuild import Builder, Needs
+from capture.frames.settings import Settings
+from capture.frames.sources import Argument
+from capture.frames.tracer import FrameState
+from capture.frames.values.base import NULL, Value
+from capture.frames.values.containers import TupleValue
+from capture.frames.values.functions import CellValue, FunctionValue
+
+Miss = Callable[[Entry, tuple[Any, ...]], Any]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A resume function, and what it takes, in order."""
+
+    entry: Entry
+    parameters: tuple[str, ...]
+
+
+class Resumes:
+    """Makes resume functions of one compiled function, each once."""
+
+    def __init__(self, settings: Settings, miss: Miss) -> None:
+        self.settings = settings
+        self.miss = miss
+
+    def at(
+        self, function: FunctionType, code: CodeType, index: int, stack: Sequence[Slot], names: Iterable[str]
+    ) -> Target:
+        """The resume function for the state before instruction ``index`` of ``code``."""
+        code, index = landing(code, index)
+        stack, names = tuple(stack), frozenset(names)
+        key = self._key(function, code, index, stack, names)
+        if key not in self.settings.record.resumes:
+            made = resume_at(code, index, stack, names)
+            self._keep(key, function, made.code, made.parameters, code)
+        return self.settings.record.resumes[key]
+
+    def calling(self, function: FunctionType, state: FrameState, inner: Target, names: Iterable[str]) -> Target:
+        """The resume function that calls ``inner`` in place of a frame's call, with the topmost stack slot's state."""
+        index = state.index
+        stack = (*template(state.stack[: len(state.stack) - operands(state.instruction)]), Slot.VALUE)
+        code, names = state.code.original, frozenset(names)
+        key = (*self._key(function, code, index, stack, names), inner.entry)
+        if key not in self.settings.record.resumes:
+            new = Assembler.resuming(code, stack, names)
+            new.at(index)
+            new.push_stack(stack)
+            with new.covered_by(index):
+                new.load_const(inner.entry)
+                new.swap(2)
+                new.call_with()
+            new.jump_to_original(index + 1)
+            assert new.parameters is not None
+            self._keep(key, function, new.build(), new.parameters, code)
+        return self.settings.record.resumes[key]
+
+    def _key(self, function: FunctionType, code: CodeType, index: int, stack: tuple, names: frozenset) -> tuple:
+        owner = function if function.__closure__ else id(function.__globals__)
+        return (id(code), index, stack, names, owner)
+
+    def _keep(
+        self, key: tuple, function: FunctionType, code: CodeType, parameters: tuple[str, ...], original: CodeType
+    ) -> None:
+        made = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+        entry = Entry(made, self.miss, None, self.settings)
+        self.settings.record.resumes[key] = Target(entry, parameters)
+        self.settings.record.alive.append(original)  # its id is in the key
+
+
+def landing(code: CodeType, index: int) -> tuple[CodeType, int]:
+    """The instruction of the original that control comes to at ``index`` of a resume function."""
+    instructions = decode(code).instructions
+    while origin(code, index) == (code, index) and origin(code, len(instructions))[0] is not code:
+        if instructions[index].op != "JUMP":
+            break
+        index = instructions[index].arg
+    return origin(code, index)
+
+
+def operands(instruction: Instruction) -> int:
+    """How many stack slots a call instruction takes, with the pair that says what is called."""
+    shape = instruction.arg
+    return 3 + shape.has_keywords if instruction.op == "CALL_FUNCTION_EX" else 2 + shape.total
+
+
+def template(stack: Iterable[Value]) -> tuple[Slot, ...]:
+    return tuple(Slot.NULL if value is NULL else Slot.VALUE for value in stack)
+
+
+# What an instruction leaves ---------------------------------------------------------------------------------------
+def slots_after(instruction: Instruction, before: Sequence[Slot], jump: bool, bound: Iterable[str]) -> list[Slot]:
+    """The stack's template behind an instruction that ran natively."""
+    slots, op, arg = list(before), instruction.op, instruction.arg
+    if op == "COPY":
+        return [*slots, slots[-arg]]
+    if op == "SWAP":
+        slots[-arg], slots[-1] = slots[-1], slots[-arg]
+        return slots
+    if op == "PUSH_NULL":
+        return [*slots, Slot.NULL]
+    if op == "LOAD_FAST_AND_CLEAR":
+        return [*slots, Slot.VALUE if arg in bound else Slot.NULL]
+    if op in PAIRS:
+        return [*slots[: len(slots) + stack_effect(instruction) - 2], *null_pair(Slot.VALUE, Slot.NULL)]
+    depth = len(slots) + stack_effect(instruction, jump)
+    touched = popped(instruction)
+    kept = slots[: len(slots) - touched]
+    return kept + [Slot.VALUE] * (depth - len(kept))
+
+
+def popped(instruction: Instruction) -> int:
+    """How many of the topmost slots may be others afterwards."""
+    if instruction.op in ("CALL", "CALL_FUNCTION_EX"):
+        return operands(instruction)
+    return max(0, 1 - stack_effect(instruction))
+
+
+PAIRS = frozenset({"LOAD_METHOD", "LOAD_SUPER_METHOD"})
+"""Operations that push (function, self) or (NULL, attribute); they run as the plain load and a NULL."""
+
+
+def bound_after(instruction: Instruction, stack: Sequence[Slot], bound: Iterable[str]) -> set[str]:
+    """The variables that have a value behind an instruction that ran natively."""
+    names = set(bound)
+    if instruction.op == "STORE_FAST" and stack[-1] is Slot.VALUE:
+        names.add(instruction.arg)
+    elif instruction.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+        names.discard(instruction.arg)
+    return names
+
+
+# Emitting ---------------------------------------------------------------------------------------------------------
+class Handover:
+    """Writes the end of a region that broke. ``function`` is the traced one."""
+
+    def __init__(self, function: FunctionType, frames: Sequence[FrameState], resumes: Resumes) -> None:
+        self.function = function
+        self.frames = frames
+        self.root = frames[0]
+        self.resumes = resumes
+        self.state: list[Value] = []  # arguments of the innermost frames' resume function
+        self.target: Target | None = None
+        for depth in range(len(frames) - 1, 0, -1):
+            self._plan(frames[depth], innermost=depth == len(frames) - 1)
+
+    def _plan(self, state: FrameState, innermost: bool) -> None:
+        """Choose the resume function of an inlined frame, and the values it takes."""
+        assert isinstance(state.owner, FunctionValue)
+        function = state.owner.function
+        if innermost:
+            stack = state.stack
+            names = wanted(state.code, state.index, state.locals)
+            self.target = self.resumes.at(function, state.code.original, state.index, template(stack), names)
+        else:
+            assert self.target is not None
+            stack = (*state.stack[: len(state.stack) - operands(state.instruction)], TupleValue(self.state))
+            names = wanted(state.code, state.index + 1, state.locals)
+            self.target = self.resumes.calling(function, state, self.target, names)
+        self.state = [_parameter(name, stack, state.locals) for name in self.target.parameters]
+
+    @property
+    def stack(self) -> tuple[Value, ...]:
+        """What the root frame's operand stack holds when it goes on natively."""
+        if self.target is None:
+            return self.root.stack
+        return self.root.stack[: len(self.root.stack) - operands(self.root.instruction)]
+
+    @property
+    def variables(self) -> dict[str, Value]:
+        """The root's variables that are wanted from there on."""
+        names = wanted(self.root.code, self.root.index, self.root.locals)
+        return {name: value for name, value in self.root.locals.items() if name in names}
+
+    def add_needs(self, needs: Needs) -> None:
+        for value in (*self.stack, *self.variables.values(), *self.state):
+            needs.add(value)
+            if isinstance(value, CellValue) and id(value) in needs.root_cells:
+                needs.add(value.content)
+
+    def emit(self, build: Builder) -> None:
+        new, index = build.assembler, self.root.index
+        new.at(index)
+        build.prepare()
+        for value in self.stack:
+            build.value(value)
+            build.slide()
+        if self.target is not None:
+            self._emit_call_operands(build)
+        self._emit_variables(build)
+        build.drop_base()
+        if self.target is None:
+            self._emit_native(new)
+        else:
+            with new.covered_by(index):
+                new.call_with()
+            self._emit_continuation(new, index + 1, [*template(self.stack), Slot.VALUE], self.root.locals)
+
+    def _emit_call_operands(self, build: Builder) -> None:
+        assert self.target is not None
+        build.constant(self.target.entry)
+        build.slide()
+        build.sequence("build_tuple", self.state)
+        build.slide()
+
+    def _emit_variables(self, build: Builder) -> None:
+        """Load all new values, then store them, since they may be read from each other's places."""
+        new, stores = build.assembler, []
+        for name, value in self.variables.items():
+            if isinstance(value, CellValue):
+                if name in self.root.code.cells and not value.free and not _is_in_place(name, value.content):
+                    if value.content is not None:
+                        build.value(value.content)
+                        stores.append((new.store_deref, name))
+            elif not _is_in_place(name, value):
+                build.value(value)
+                stores.append((new.store_local, name))
+        for store, name in reversed(stores):
+            store(name)
+        for name in self._arguments():
+            if name not in self.root.locals and name not in self.root.code.cells:
+                new.delete_local(name)
+
+    def _arguments(self) -> tuple[str, ...]:
+        code = self.root.code.original
+        extra = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + extra]
+
+    def _emit_native(self, new: Assembler) -> None:
+        """The broken instruction as Python runs it, and where it leads."""
+        instruction, before = self.root.instruction, template(self.root.stack)
+        op, index, bound = instruction.op, self.root.index, self.root.locals
+        if op == "JUMP":
+            self._emit_continuation(new, instruction.arg, before, bound)
+            return
+        after = slots_after(instruction, before, False, bound)
+        names = bound_after(instruction, before, bound)
+        if op == "FOR_ITER" or op.startswith("POP_JUMP"):
+            taken = new.label()
+            new.native_jump(index, taken)
+            self._emit_continuation(new, index + 1, after, names)
+            new.place(taken)
+            self._emit_continuation(new, instruction.arg, slots_after(instruction, before, True, bound), names)
+            return
+        if op in PAIRS:
+            _emit_pair(new, instruction)
+        else:
+            new.native(index)
+        if op not in TERMINATORS:
+            self._emit_continuation(new, index + 1, after, names)
+
+    def _emit_continuation(self, new: Assembler, index: int, slots: Sequence[Slot], bound: Iterable[str]) -> None:
+        """[slots] -> return Continuation(entry, (what the resume function at ``index`` takes))"""
+        new.at(self.root.index)
+        names = wanted(self.root.code, index, bound)
+        target = self.resumes.at(self.function, self.root.code.original, index, slots, names)
+        _emit_without_nulls(new, slots)
+        values = [name for name in target.parameters if name.startswith("___stack")]
+        variables = [name for name in target.parameters if not name.startswith("___stack")]
+        first = variables[: target.parameters.index(values[0])] if values else []
+        for position, name in enumerate(variables):
+            (new.load_cell if name in self.root.code.cells else new.load_local)(name)
+            if position < len(first):
+                _rotate_down(new, len(values) + position + 1, len(values))
+        new.build_tuple(len(target.parameters))
+        new.load_const(Continuation)
+        new.swap(2)
+        new.load_const(target.entry)
+        new.swap(2)
+        new.call(2)
+        new.return_value()
+
+
+def wanted(code: Code, index: int, bound: Iterable[str]) -> frozenset[str]:
+    """The variables to keep where the frame goes on at ``index``."""
+    original, at = landing(code.original, index)
+    return decode(original).live_locals(at) & frozenset(bound)
+
+
+def _parameter(name: str, stack: Sequence[Value], variables: Mapping[str, Value]) -> Value:
+    if name.startswith("___stack"):
+        return stack[int(name.removeprefix("___stack"))]
+    return variables[name]
+
+
+def _is_in_place(name: str, value: Value | None) -> bool:
+    return value is not None and isinstance(value.source, Argument) and value.source.argument == name
+
+
+def _emit_pair(new: Assembler, instruction: Instruction) -> None:
+    """LOAD_METHOD as LOAD_ATTR, beside a NULL in the order of this version."""
+    with new.covered_by(instruction.index):
+        new.at(instruction.index)
+        if instruction.op == "LOAD_METHOD":
+            new.load_attr(instruction.arg)
+        else:
+            new.plain("LOAD_SUPER_ATTR", instruction.raws[-1].arg & ~1)
+    new.push_null()
+    if null_pair("callable", "null")[0] == "null":
+        new.swap(2)
+
+
+def _emit_without_nulls(new: Assembler, slots: Sequence[Slot]) -> None:
+    """Take NULLs out of the stack, which no tuple can hold: bring each to the top and use it up in a call."""
+    above = 0
+    for slot in reversed(slots):
+        if slot is not Slot.NULL:
+            above += 1
+            continue
+        for depth in range(2, above + 2):
+            new.swap(depth)
+        new.load_const(tuple)
+        if null_pair("callable", "null")[0] == "callable":
+            new.swap(2)
+        new.call(1)
+        new.pop_top()
+
+
+def _rotate_down(new: Assembler, depth: int, past: int) -> None:
+    """Move the top of the stack below the next ``past`` slots."""
+    for step in range(past + 1, 1, -1):
+        new.swap(step)

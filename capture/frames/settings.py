@@ -1,0 +1,71 @@
+"""What one compiled function was asked for, and what became of it.
+
+In: ``Settings(backend=..., fullgraph=...)`` made by ``capture.compile``. Out: the same settings, handed unchanged
+to every capture of that function, its resume functions included; its ``record`` collects what was captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from capture import config
+from capture.config import Options
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from capture.frames.breaks import BreakRecord
+    from capture.frames.guards import Guard
+    from capture.ir.graph import Graph
+
+Runner = Callable[..., "tuple[Any, ...] | None"]
+Backend = Callable[["Graph", "tuple[Any, ...]"], Runner]
+
+
+@dataclass
+class Record:
+    """What captures of one function found, in order; shared by a function and the resume functions behind it."""
+
+    graphs: list[Graph] = field(default_factory=list)
+    runners: list[Runner] = field(default_factory=list)
+    breaks: list[BreakRecord] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    variants: list[Any] = field(default_factory=list)
+    misses: list[str] = field(default_factory=list)
+    compile_seconds: float = 0.0
+    resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
+    alive: list[Any] = field(default_factory=list, repr=False)
+    _seen: set[Any] = field(default_factory=set, repr=False)
+
+    def add_break(self, key: Any, found: BreakRecord) -> bool:
+        """Note a break once per place and reason; a callee's break is met again when the callee is resumed."""
+        if (key, found.reason) in self._seen:
+            return False
+        self._seen.add((key, found.reason))
+        self.breaks.append(found)
+        return True
+
+    def clear(self) -> None:
+        """Forget everything; lists stay the same objects, since others look at them."""
+        for found in (self.graphs, self.runners, self.breaks, self.guards, self.variants, self.misses, self.alive):
+            found.clear()
+        self.resumes.clear()
+        self._seen.clear()
+        self.compile_seconds = 0.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to capture. ``backend(graph, example_inputs)`` gives a callable of the inputs: a tuple, or None to leave.
+
+    ``force_break(code, index)`` asks for a break before an instruction: a switch for tests.
+    """
+
+    backend: Backend
+    fullgraph: bool = False
+    dynamic: Any = None
+    options: Options = field(default_factory=config.current)
+    record: Record = field(default_factory=Record)
+    force_break: Callable[[CodeType, int], bool] | None = None

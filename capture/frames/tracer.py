@@ -1,0 +1,408 @@
+"""The symbolic evaluator: a stack machine over canonical instructions whose values live in a graph.
+
+In: a function, the objects its argument slots hold this time, and settings. Out: a ``Trace``: the graph of the
+array work from the start of the frame, the guards under which it holds, and how it ends: with the returned value,
+or with a break and the state of every frame (inlined calls included) before the instruction that broke.
+
+>>> trace = trace_frame(function, (np.ones(3), 2), settings)
+>>> trace.error, [frame.index for frame in trace.frames]
+(GraphBreak('call of print'), [17])
+
+Nothing of the user's runs here. An instruction either completes, or raises ``GraphBreak`` and leaves no trace:
+everything it changed goes through the journal, and the graph is cut back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from capture.frames import handlers
+from capture.frames.assemble import origin
+from capture.frames.breaks import GraphBreak
+from capture.frames.bytecode import Code, Instruction, decode
+from capture.frames.effects import Journal, Memory
+from capture.frames.guards import ArrayIs, Guard, IsObject, SameObject
+from capture.frames.settings import Settings
+from capture.frames.sources import Argument, Cell, Function, Global, Source
+from capture.frames.sources import Constant as KnownObject
+from capture.frames.values import binding, calls, operations
+from capture.frames.values.arrays import graph_value
+from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
+from capture.frames.values.constants import Constant, attempt
+from capture.frames.values.containers import DictValue, TupleValue
+from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, FunctionValue, MethodValue
+from capture.frames.values.iterators import SequenceIterator
+from capture.frames.values.objects import CallableValue
+from capture.frames.values.wrap import SHARED, wrap
+from capture.ir import op as ops
+from capture.ir.graph import Graph, Node, Position
+from capture.ir.shapes import Size
+
+DEEPEST = 20
+"""Calls evaluated inline within each other; deeper ones run as calls."""
+LARGEST = 4000
+"""Nodes in a graph; a loop that is unrolled beyond that goes on natively."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """A frame being evaluated. The fields after ``next`` are the state before the instruction at ``index``."""
+
+    owner: CodeValue | None  # the function, None for the traced one
+    code: Code
+    globals: dict[str, Any]
+    locals: dict[str, Value]  # also cells, by their slot's name
+    exact: bool = True  # the caller's instruction gives just what this frame returns
+    stack: list[Value] = field(default_factory=list)
+    index: int = 0
+    next: int = 0
+    rounds: dict[int, int] = field(default_factory=dict)  # jump target -> how often
+    loops: dict[int, Value] = field(default_factory=dict)  # FOR_ITER -> the iterator being unrolled
+    result: Value | None = None
+    saved_stack: tuple[Value, ...] = ()
+    saved_locals: dict[str, Value] = field(default_factory=dict)
+    graph_mark: int = 0
+    journal_mark: int = 0
+
+    def pop(self) -> Value:
+        return self.stack.pop()
+
+    def push(self, value: Value) -> None:
+        self.stack.append(value)
+
+    def jump(self, target: int) -> None:
+        self.next = target
+
+    @property
+    def instruction(self) -> Instruction:
+        return self.code.instructions[self.index]
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """File, line and function for people."""
+        code = self.code.original
+        return code.co_filename, self.instruction.line or code.co_firstlineno, code.co_qualname
+
+
+@dataclass(frozen=True)
+class FrameState:
+    """A frame before the instruction at ``index``."""
+
+    owner: CodeValue | None
+    code: Code
+    globals: dict[str, Any]
+    index: int
+    stack: tuple[Value, ...]
+    locals: Mapping[str, Value]
+
+    @property
+    def instruction(self) -> Instruction:
+        return self.code.instructions[self.index]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What evaluating a frame gave. ``frames`` is empty when it ended by returning ``result``."""
+
+    function: FunctionType
+    code: Code
+    graph: Graph
+    guards: tuple[Guard, ...]
+    memory: Memory  # its ``inputs``: placeholder -> value, with source and example
+    result: Value | None
+    error: GraphBreak | None
+    locals: Mapping[str, Value]  # of the frame itself, at the end
+    frames: tuple[FrameState, ...]
+    places: tuple[tuple[str, int, str], ...]
+
+
+class Tracer:
+    """State of one evaluation, and the questions that values and handlers ask it."""
+
+    def __init__(self, function: FunctionType, arguments: Sequence[Any], settings: Settings) -> None:
+        self.function = function
+        self.settings = settings
+        self.graph = Graph(function.__name__ if function.__name__.isidentifier() else "graph")
+        self.journal = Journal()
+        self.memory = Memory(self)
+        self.frames: list[Frame] = []
+        self._guards: dict[tuple[Source, type], Guard] = {}
+        self._lazy: dict[Source, Lazy] = {}
+        self._shared: dict[int, Value] = {}
+        self.root = self._root_frame(arguments)
+
+    # frames -------------------------------------------------------------------------------------------------------
+    def _root_frame(self, arguments: Sequence[Any]) -> Frame:
+        code = decode(self.function.__code__)
+        names = code.original.co_varnames
+        frame = Frame(None, code, self.function.__globals__, {})
+        resumed = origin(code.original)[0] is not code.original
+        for index, value in enumerate(arguments):
+            source = Argument(index, names[index])
+            if resumed and names[index] in code.cells and type(value) is CellType:
+                frame.locals[names[index]] = CellValue(None, free=names[index])
+            else:
+                frame.locals[names[index]] = self.lazy(source, value)
+        return frame
+
+    def free_cells(self, frame: Frame) -> dict[str, CellValue]:
+        """The closure of a frame's function, by the names of its slots."""
+        if frame.owner is not None:
+            return {name: frame.owner.cell(self, index) for name, index in frame.code.free.items()}
+        cells = {}
+        for name, index in frame.code.free.items():
+            cell = self.function.__closure__[index]  # type: ignore[index]
+            cells[name] = CellValue(self.cell_content(cell, Cell(index, name)), free=name)
+        return cells
+
+    def cell_content(self, cell: CellType, source: Source) -> Value | None:
+        """What is in an existing cell; None if its variable is unbound."""
+        try:
+            return self.lazy(source, cell.cell_contents)
+        except ValueError:
+            return None
+
+    def run(self, frame: Frame) -> Value:
+        """Evaluate a frame to its end. After a GraphBreak ``self.frames`` still holds where everybody was."""
+        self.frames.append(frame)
+        instructions = frame.code.instructions
+        force = self.settings.force_break
+        while frame.result is None:
+            instruction = instructions[frame.index]
+            frame.next = frame.index + 1
+            frame.saved_stack, frame.saved_locals = tuple(frame.stack), dict(frame.locals)
+            frame.graph_mark, frame.journal_mark = len(self.graph), self.journal.mark()
+            self.graph.position = self._position(frame, instruction)
+            if force is not None and handlers.can_break(instruction):
+                self._force_break(force, frame)
+            handlers.HANDLERS[instruction.op](self, frame, instruction)
+            frame.index = frame.next
+        self.frames.pop()
+        return frame.result
+
+    def _force_break(self, force: Any, frame: Frame) -> None:
+        code, index = origin(frame.code.original, frame.index)
+        if index >= 0 and force(code, index):
+            raise GraphBreak("asked for by a test", "forced")
+
+    def _position(self, frame: Frame, instruction: Instruction) -> Position:
+        code = frame.code.original
+        module = frame.globals.get("__name__")
+        line = instruction.line or code.co_firstlineno
+        return Position(code.co_filename, line, code.co_qualname, module if type(module) is str else "")
+
+    def roll_back(self, depth: int) -> None:
+        """Restore the state before the current instruction of frame number ``depth``; frames above it are gone."""
+        frame = self.frames[depth]
+        del self.frames[depth + 1 :]
+        self.journal.undo(frame.journal_mark)
+        self.graph.truncate(frame.graph_mark)
+
+    # guards -------------------------------------------------------------------------------------------------------
+    def guard(self, source: Source, check: Any, why: str = "") -> None:
+        """Note a fact that was used, once; a stronger form of the same fact takes its place."""
+        key = (source, type(check))
+        known = self._guards.get(key)
+        if known is None:
+            line = self.frames[-1].instruction.line if self.frames else None
+            self._guards[key] = Guard(source, check, line, why)
+        elif isinstance(check, ArrayIs) and check.writeable is not None:
+            self._guards[key] = Guard(source, check, known.line, why or known.why)
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(self._guards.values())
+
+    # values -------------------------------------------------------------------------------------------------------
+    def lazy(self, source: Source, example: Any) -> Lazy:
+        """The value at ``source``, the same one each time."""
+        found = self._lazy.get(source)
+        if found is None:
+            found = self._lazy[source] = Lazy(source, example)
+        return found
+
+    def wrap(self, source: Source, example: Any) -> Value:
+        """Look at an object from outside: its family's value, under guards."""
+        if type(example) not in SHARED:
+            return wrap(self, source, example)
+        known = self._shared.get(id(example))
+        if known is None:
+            known = self._shared[id(example)] = wrap(self, source, example)
+        elif known.source != source:
+            assert known.source is not None
+            self.guard(source, SameObject(known.source))
+        return known
+
+    def constant(self, value: Any) -> Value:
+        """A value for an object computed while tracing."""
+        if type(value) is tuple:
+            return TupleValue([self.constant(item) for item in value])
+        if callable(value) and not isinstance(value, np.generic):
+            return CallableValue(value)
+        return Constant(value)
+
+    def code_constant(self, value: Any) -> Value:
+        """What LOAD_CONST pushes; the very object is used again where a container of it is needed."""
+        if type(value) is tuple:
+            return TupleValue([self.code_constant(item) for item in value], KnownObject(value))
+        return CallableValue(value) if callable(value) else Constant(value)
+
+    def literal(self, value: Any) -> Any:
+        """A constant as an argument of a graph's call."""
+        return self.graph.constant(value) if isinstance(value, np.generic) else value
+
+    def known_size(self, size: Size) -> int:
+        """A size that the trace needs as a number."""
+        if isinstance(size, int):
+            return size
+        raise GraphBreak(f"the size {size} is not known while compiling")
+
+    def method(self, owner: Value, name: str) -> Value:
+        return MethodValue(owner, name)
+
+    def iterator(self, over: Value) -> Value:
+        return SequenceIterator(over)
+
+    def global_value(self, frame: Frame, name: str) -> Value:
+        """A global, or else a builtin, of a frame's function."""
+        if name in frame.globals:
+            return self.lazy(Global(frame.globals, name), frame.globals[name])
+        found = binding.builtin_source(self, frame.globals, name)
+        if found is None:
+            raise GraphBreak(f"the global {name!r} does not exist")
+        return self.lazy(*found)
+
+    # computing ----------------------------------------------------------------------------------------------------
+    def add_call(self, op: ops.Op, *args: Any, **params: Any) -> Any:
+        """A call in the graph: a node, or what a macro gives."""
+        start = len(self.graph)
+        try:
+            result = self.graph.call(op, *args, **params)
+        except ops.CannotInfer as error:
+            raise GraphBreak(f"{op.name}: {error}", "op") from None
+        self.memory.require_order(self.graph.nodes[start:])
+        return result
+
+    def call_op(self, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return calls.call_op(self, op, args, kwargs)
+
+    def call_known(self, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return calls.call_known(self, callee, function, args, kwargs)
+
+    def result(self, found: Any) -> Value:
+        """What a graph's call gave, as a value."""
+        if isinstance(found, Node):
+            if isinstance(found.type, tuple):
+                raise GraphBreak(f"{found.target} has several results", "op")
+            return graph_value(found)
+        if isinstance(found, tuple):
+            return TupleValue([self.result(item) for item in found])
+        return self.constant(found)
+
+    def evaluate(self, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        """Call something free of effects on constants, at once; a break where an argument is no constant."""
+        words = getattr(function, "__name__", str(function))
+        try:
+            concrete = [arg.real(self).concrete(self) for arg in args]
+            named = {name: arg.real(self).concrete(self) for name, arg in kwargs.items()}
+        except NotConcrete as error:
+            raise GraphBreak(f"{words} of {error}") from None
+        return self.constant(attempt(function, concrete, named, words))
+
+    def binary(self, symbol: str, left: Value, right: Value) -> Value:
+        return operations.binary(self, symbol, left.real(self), right.real(self))
+
+    def equal(self, left: Value, right: Value) -> bool:
+        """``left is right or left == right``, as containers compare."""
+        left, right = left.real(self), right.real(self)
+        if left is right:
+            return True
+        return operations.binary(self, "==", left, right).truth(self)
+
+    def call(self, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False) -> Value:
+        callee = callee.real(self)
+        if isinstance(callee, CodeValue):
+            return self.call_function(callee, args, kwargs, exact)
+        return callee.call(self, args, kwargs)
+
+    def call_function(
+        self, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False
+    ) -> Value:
+        """Evaluate a call of a Python function inline."""
+        special = calls.special(self, function, args, kwargs)
+        if special is not None:
+            return special
+        code = function.code
+        reason = binding.why_not_inline(code)
+        if reason:
+            raise GraphBreak(f"{function.describe()} {reason}", "call")
+        if len(self.frames) > DEEPEST:
+            raise GraphBreak(f"more than {DEEPEST} calls inside each other", "depth")
+        names = binding.bind(self, function, args, kwargs)
+        return self.run(Frame(function, decode(code), function.globals, names, exact))
+
+    def make_function(self, frame: Frame, code: CodeType, parts: Mapping[str, Value]) -> Value:
+        return ClosureValue(code, frame.globals, parts)
+
+    def check_size(self) -> None:
+        if len(self.graph) > LARGEST:
+            raise GraphBreak(f"the graph has more than {LARGEST} nodes", "size")
+
+
+def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Settings) -> Trace:
+    """Evaluate a call of ``function`` whose argument slots hold ``arguments``."""
+    tracer = Tracer(function, arguments, settings)
+    result, error = None, None
+    frames: tuple[FrameState, ...] = ()
+    places: tuple[tuple[str, int, str], ...] = ()
+    try:
+        result = tracer.run(tracer.root)
+    except GraphBreak as stop:
+        error = stop
+        places = tuple(frame.place for frame in tracer.frames)
+        tracer.roll_back(_resumable_depth(tracer.frames))
+        frames = tuple(
+            FrameState(
+                frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals)
+            )
+            for frame in tracer.frames
+        )
+    if error is not None:
+        _guard_identities(tracer, frames)
+    return Trace(
+        function,
+        tracer.root.code,
+        tracer.graph,
+        tracer.guards,
+        tracer.memory,
+        result,
+        error,
+        frames[0].locals if frames else tracer.root.locals,
+        frames,
+        places,
+    )
+
+
+def _resumable_depth(frames: Sequence[Frame]) -> int:
+    """The innermost frame that a break can be placed in: all frames up to there can be rebuilt."""
+    depth = 0
+    while depth + 1 < len(frames):
+        inner = frames[depth + 1]
+        if not inner.exact or not isinstance(inner.owner, FunctionValue):
+            break
+        depth += 1
+    return depth
+
+
+def _guard_identities(tracer: Tracer, frames: Sequence[FrameState]) -> None:
+    """Resume functions belong to one function object each: where that has a closure it must be the same again."""
+    if tracer.function.__closure__:
+        tracer.guard(Function(), IsObject(tracer.function))
+
+
+__all__ = ["NULL", "DictValue", "Frame", "FrameState", "Trace", "Tracer", "trace_frame"]

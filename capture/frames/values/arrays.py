@@ -1,0 +1,183 @@
+"""Values that live in the graph: arrays, NumPy scalars, Python numbers that are not known while compiling.
+
+In: a graph node, or the input that becomes one when it is first used. Out: more nodes. What may be known of an
+array beforehand (shape, dtype) is answered with constants, under the guard on the array's type; what depends on
+its elements is a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
+from capture.ir import op as ops
+from capture.ir.graph import Node
+from capture.ir.types import ArrayType, Type
+
+if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
+    from capture.frames.sources import Source
+    from capture.frames.tracer import Tracer
+
+
+class GraphValue(Value):
+    """A value computed by the graph, or one of its inputs (``example`` is then what it was this time)."""
+
+    __slots__ = ("example", "node", "type")
+    noun = "value"
+
+    def __init__(self, type: Type, node: Node | None = None, source: Source | None = None, example: Any = None):
+        super().__init__(source)
+        self.type = type
+        self.node = node  # None: an input that no node has read yet
+        self.example = example
+
+    def describe(self) -> str:
+        name = self.source.name() if self.source is not None else self.node.name if self.node else ""
+        return f"{self.noun} {name}"
+
+    def truth(self, tracer: Tracer) -> bool:
+        raise GraphBreak(f"a branch on the value of {self.describe()}", "branch")
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        return tracer.memory.current(self)
+
+    def rebuild(self, build: Builder) -> None:
+        build.output(self)
+
+    def template(self, build: Any) -> Any:
+        return build.output_template(self)
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        special = METHODS.get(name)
+        if special is not None:
+            return special(tracer, self, *args, **kwargs)
+        op = ops.for_method(name)
+        if op is None:
+            raise GraphBreak(f"method {name!r} of arrays has no graph form", "call")
+        return tracer.call_op(op, (self, *args), kwargs)
+
+    def item(self, tracer: Tracer, key: Value) -> Value:
+        return tracer.call_op(ops.get("getitem"), (self, key), {})
+
+
+class ArrayValue(GraphValue):
+    """An ndarray."""
+
+    __slots__ = ()
+    noun = "array"
+    type: ArrayType
+
+    def python_type(self, tracer: Tracer) -> type:
+        return np.ndarray
+
+    def truth(self, tracer: Tracer) -> bool:
+        raise GraphBreak(f"a branch on the elements of {self.describe()}", "branch")
+
+    def length(self, tracer: Tracer) -> int:
+        if not self.type.shape:
+            raise GraphBreak("len() of an array without axes", "python")
+        return tracer.known_size(self.type.shape[0])
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        return _attribute(tracer, self, name)
+
+    def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
+        tracer.memory.store_item(self, key, value)
+
+    def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        rows = self.length(tracer)
+        if rows > tracer.settings.options.unroll_limit:
+            raise GraphBreak(f"iteration over the {rows} rows of {self.describe()}", "loop")
+        return tuple(self.item(tracer, Constant(row)) for row in range(rows))
+
+    def iterate(self, tracer: Tracer) -> Value:
+        self.length(tracer)
+        return tracer.iterator(self)
+
+
+class ScalarValue(GraphValue):
+    """A NumPy scalar, such as ``x.sum()``. It never changes."""
+
+    __slots__ = ()
+    noun = "NumPy scalar"
+    type: ArrayType
+
+    def python_type(self, tracer: Tracer) -> type:
+        return self.type.dtype.type
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        return _attribute(tracer, self, name)
+
+
+class NumberValue(GraphValue):
+    """A Python int or float that may be another one at the next call; it is only an operand of array arithmetic."""
+
+    __slots__ = ()
+    noun = "number"
+
+    def python_type(self, tracer: Tracer) -> type:
+        return type(self.example)
+
+    def describe(self) -> str:
+        return f"number {self.source.name()}" if self.source is not None else "number"
+
+
+FAMILIES: tuple[type[GraphValue], ...] = (ArrayValue, ScalarValue, NumberValue)
+
+
+def graph_value(node: Node) -> GraphValue:
+    """The value of a node that was just computed."""
+    if isinstance(node.type, ArrayType):
+        return (ScalarValue if node.type.scalar else ArrayValue)(node.type, node)
+    return NumberValue(node.type, node)
+
+
+# Attributes -------------------------------------------------------------------------------------------------------
+def _shape(tracer: Tracer, value: Any) -> Value:
+    return tracer.constant(tuple(tracer.known_size(size) for size in value.type.shape))
+
+
+def _size(tracer: Tracer, value: Any) -> Value:
+    return Constant(prod(tracer.known_size(size) for size in value.type.shape))
+
+
+ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
+    "shape": _shape,
+    "size": _size,
+    "ndim": lambda tracer, value: Constant(value.type.ndim),
+    "dtype": lambda tracer, value: Constant(value.type.dtype),
+    "itemsize": lambda tracer, value: Constant(value.type.dtype.itemsize),
+    "nbytes": lambda tracer, value: Constant(_size(tracer, value).value * value.type.dtype.itemsize),
+}
+
+
+def _attribute(tracer: Tracer, value: Any, name: str) -> Value:
+    known = ATTRIBUTES.get(name)
+    if known is not None:
+        return known(tracer, value)
+    op = ops.for_property(name)
+    if op is not None:
+        return tracer.call_op(op, (value,), {})
+    if name in METHODS or ops.for_method(name) is not None:
+        return tracer.method(value, name)
+    raise GraphBreak(f"attribute {name!r} of {value.describe()} has no graph form", "attribute")
+
+
+# Methods that change the array ------------------------------------------------------------------------------------
+def _fill(tracer: Tracer, array: Any, value: Value) -> Value:
+    if not isinstance(array, ArrayValue) or value.in_graph(tracer) is None:
+        raise GraphBreak(f"fill of {array.describe()}", "call")
+    if isinstance(value, ArrayValue) and value.type.shape:
+        raise GraphBreak("fill with an array", "op")
+    tracer.memory.write(array, value.in_graph(tracer))
+    return Constant(None)
+
+
+METHODS: Mapping[str, Callable[..., Value]] = {"fill": _fill}

@@ -1,0 +1,96 @@
+"""Calls as Python binds them: arguments to parameters, names to builtins.
+
+In: a function value, argument values. Out: the frame's first variables, by name. Where Python would raise
+TypeError there is a break, so that it does.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Mapping, Sequence
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.guards import Missing
+from capture.frames.sources import Constant as KnownObject
+from capture.frames.sources import Global, Source
+from capture.frames.values.base import Value
+from capture.frames.values.containers import DictValue, TupleValue
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+    from capture.frames.values.functions import CodeValue
+
+SUSPENDING = {
+    inspect.CO_GENERATOR: "is a generator",
+    inspect.CO_COROUTINE: "is a coroutine",
+    inspect.CO_ASYNC_GENERATOR: "is an asynchronous generator",
+    inspect.CO_ITERABLE_COROUTINE: "is a coroutine",
+}
+
+
+def why_not_inline(code: CodeType) -> str:
+    """What keeps a code object from being evaluated; empty if nothing does."""
+    for flag, words in SUSPENDING.items():
+        if code.co_flags & flag:
+            return words
+    if not code.co_flags & inspect.CO_NEWLOCALS or not code.co_flags & inspect.CO_OPTIMIZED:
+        return "has no fast locals"
+    return ""
+
+
+def bind(
+    tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The variables of a call's new frame."""
+    code = function.code
+    names = code.co_varnames
+    positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    bound: dict[str, Value] = dict(zip(names[:positional], args, strict=False))
+    extra = tuple(args[positional:])
+    if extra and not code.co_flags & inspect.CO_VARARGS:
+        raise GraphBreak(f"{function.describe()} gets too many arguments", "call")
+    by_keyword = names[code.co_posonlyargcount : positional + keyword_only]
+    rest: dict[str, Value] = {}
+    for name, value in kwargs.items():
+        if name not in by_keyword:
+            rest[name] = value
+        elif name in bound:
+            raise GraphBreak(f"{function.describe()} gets {name!r} twice", "call")
+        else:
+            bound[name] = value
+    if rest and not code.co_flags & inspect.CO_VARKEYWORDS:
+        raise GraphBreak(f"{function.describe()} has no parameter {next(iter(rest))!r}", "call")
+    _fill_defaults(function, bound, names[:positional], names[positional : positional + keyword_only])
+    place = positional + keyword_only
+    if code.co_flags & inspect.CO_VARARGS:
+        bound[names[place]] = TupleValue(extra)
+        place += 1
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        bound[names[place]] = DictValue(rest)
+    return bound
+
+
+def _fill_defaults(
+    function: CodeValue, bound: dict[str, Value], positional: Sequence[str], keyword_only: Sequence[str]
+) -> None:
+    defaults = function.positional_defaults()
+    for name, value in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
+        bound.setdefault(name, value)
+    for name, value in function.keyword_defaults().items():
+        bound.setdefault(name, value)
+    for name in (*positional, *keyword_only):
+        if name not in bound:
+            raise GraphBreak(f"{function.describe()} lacks the argument {name!r}", "call")
+
+
+def builtin_source(tracer: Tracer, namespace: dict[str, Any], name: str) -> tuple[Source, Any] | None:
+    """Where a builtin is read, and what it is; the module must go on not to define the name."""
+    found = namespace.get("__builtins__", builtins)
+    table = vars(found) if type(found) is ModuleType else found
+    if type(table) is not dict or name not in table:
+        return None
+    tracer.guard(KnownObject(namespace), Missing(name), f"{name} is a builtin")
+    return Global(table, name), table[name]

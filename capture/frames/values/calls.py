@@ -1,0 +1,358 @@
+"""Calls of what is not a plain Python function: NumPy's functions, builtins, types.
+
+In: the callable, known by identity, and argument values. Out: nodes for what has a record in ``capture.ir.ops``, values
+for the builtins in ``BUILTINS``, constants where a function without effects meets constants only; else a break.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
+from capture.frames.values.base import NotConcrete, Value
+from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
+from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
+from capture.frames.values.functions import CodeValue, FunctionValue
+from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
+from capture.frames.values.operations import SCALARS, binary, require_out
+from capture.frames.values.special import SPECIAL
+from capture.ir import op as ops
+from capture.ir.graph import Node, region, root
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+
+
+# NumPy operations -------------------------------------------------------------------------------------------------
+SAME_OBJECT = frozenset({"asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "astype"})
+"""Operations that may give their operand itself, not a view of it."""
+
+
+def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """A call of an operation that has a record."""
+    kwargs = dict(kwargs)
+    out = kwargs.pop("out", None) if op.accepts_out else None
+    args = [arg.real(tracer) for arg in args]
+    try:
+        operands, params = op.bind(
+            tuple(arg.in_graph(tracer) for arg in args),
+            {name: arg.real(tracer).in_graph(tracer) for name, arg in kwargs.items()},
+        )
+    except ops.CannotInfer as error:
+        raise GraphBreak(str(error), "op") from None
+    found = tracer.add_call(op, *operands, **params)
+    if out is not None:
+        target = out.real(tracer)
+        if not (isinstance(target, Constant) and target.value is None):
+            return _into(tracer, op, found, target)
+    same = _operand(tracer, found, args)
+    if same is None:
+        return tracer.result(found)
+    return same if op.name in SAME_OBJECT else tracer.result(_new_view(tracer, found))
+
+
+def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value) -> Value:
+    """``out=target``."""
+    if isinstance(target, TupleValue) and len(target.values) == 1:
+        target = target.values[0].real(tracer)
+    if not isinstance(target, ArrayValue):
+        raise GraphBreak(f"out= is {target.describe()}", "op")
+    require_out(found, target.type)
+    if found.type.shape != target.type.shape or "ufunc" not in op.tags and found.type.dtype != target.type.dtype:
+        raise GraphBreak("out= of another shape or dtype than the result", "op")
+    tracer.memory.write(target, found)
+    return target
+
+
+def _operand(tracer: Tracer, found: Any, args: Sequence[Value]) -> Value | None:
+    """The argument whose node an operation gave back, if it did."""
+    for arg in args:
+        if isinstance(found, Node) and isinstance(arg, ArrayValue) and arg.node is found:
+            return arg
+    return None
+
+
+def _new_view(tracer: Tracer, node: Node) -> Node:
+    """A view of all of an array: another object with the same memory."""
+    shape = node.type.shape
+    return tracer.add_call(
+        ops.get("slice"), node, starts=(0,) * len(shape), steps=(1,) * len(shape), sizes=tuple(shape)
+    )
+
+
+# Builtins ---------------------------------------------------------------------------------------------------------
+Builtin = Callable[..., Value]
+
+
+def _len(tracer: Tracer, value: Value) -> Value:
+    return Constant(value.length(tracer))
+
+
+def _abs(tracer: Tracer, value: Value) -> Value:
+    op = ops.for_call(abs)
+    if isinstance(value, GraphValue) and op is not None:
+        return call_op(tracer, op, (value,), {})
+    return tracer.evaluate(abs, (value,), {})
+
+
+def _extreme(function: Callable[..., Any]) -> Builtin:
+    def extreme(tracer: Tracer, *values: Value) -> Value:
+        items = values if len(values) > 1 else values[0].items(tracer)
+        return tracer.evaluate(function, [TupleValue(items)], {})
+
+    return extreme
+
+
+def _sum(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  # noqa: B008 (immutable)
+    total = start
+    items = values.items(tracer)
+    try:
+        concrete = [item.real(tracer).concrete(tracer) for item in items]
+    except NotConcrete:
+        for item in items:
+            total = binary(tracer, "+", total.real(tracer), item.real(tracer))
+        return total
+    return tracer.constant(attempt(sum, (concrete, start.concrete(tracer)), {}, "sum"))
+
+
+def _every(wanted: bool) -> Builtin:
+    def check(tracer: Tracer, values: Value) -> Value:
+        for item in values.items(tracer):
+            if item.real(tracer).truth(tracer) != wanted:
+                return Constant(not wanted)
+        return Constant(wanted)
+
+    return check
+
+
+def _isinstance(tracer: Tracer, value: Value, kinds: Value) -> Value:
+    known = value.python_type(tracer)
+    wanted = kinds.concrete(tracer)
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    if not all(type(kind) is type for kind in wanted):
+        raise GraphBreak("isinstance with a class that may decide itself")
+    return Constant(issubclass(known, wanted))
+
+
+def _type(tracer: Tracer, value: Value) -> Value:
+    return tracer.constant(value.python_type(tracer))
+
+
+def _bool(tracer: Tracer, value: Value = Constant(False)) -> Value:  # noqa: B008
+    return Constant(value.truth(tracer))
+
+
+def _tuple(tracer: Tracer, values: Value | None = None) -> Value:
+    if isinstance(values, TupleValue):
+        return values
+    return TupleValue(values.items(tracer) if values is not None else ())
+
+
+def _list(tracer: Tracer, values: Value | None = None) -> Value:
+    return ListValue(values.items(tracer) if values is not None else ())
+
+
+def _slice(tracer: Tracer, first: Value, second: Value | None = None, third: Value = Constant(None)) -> Value:  # noqa: B008
+    if second is None:
+        return SliceValue(Constant(None), first, third)
+    return SliceValue(first, second, third)
+
+
+def _iter(tracer: Tracer, value: Value) -> Value:
+    return value.iterate(tracer)
+
+
+def _next(tracer: Tracer, iterator: Value, default: Value | None = None) -> Value:
+    if not isinstance(iterator, IteratorValue):
+        raise GraphBreak(f"next of {iterator.describe()}", "loop")
+    item = iterator.advance(tracer)
+    if item is None:
+        item = default
+    if item is None:
+        raise GraphBreak("next of an iterator at its end")
+    return item
+
+
+def _known_iterator(tracer: Tracer, value: Value) -> IteratorValue:
+    found = value.iterate(tracer)
+    if not isinstance(found, IteratorValue):
+        raise GraphBreak(f"iteration over {value.describe()}", "loop")
+    return found
+
+
+def _enumerate(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  # noqa: B008
+    count = start.concrete(tracer)
+    if type(count) is not int:
+        raise GraphBreak("enumerate from something that is no int")
+    return EnumerateIterator(_known_iterator(tracer, values), count)
+
+
+def _zip(tracer: Tracer, *values: Value) -> Value:
+    return ZipIterator([_known_iterator(tracer, value) for value in values])
+
+
+def _reversed(tracer: Tracer, values: Value) -> Value:
+    if isinstance(values, SequenceValue):
+        return ReversedIterator(values, len(values.values))
+    if isinstance(values, Constant) and type(values.value) is range:
+        return tracer.iterator(Constant(values.value[::-1]))
+    raise GraphBreak(f"reversed of {values.describe()}", "loop")
+
+
+def _range(tracer: Tracer, *bounds: Value) -> Value:
+    return Constant(tracer.evaluate(range, bounds, {}).value)  # type: ignore[attr-defined]
+
+
+def _dict(tracer: Tracer, values: Value | None = None, **entries: Value) -> Value:
+    if values is None:
+        return DictValue(entries)
+    if not isinstance(values, DictValue):
+        raise GraphBreak("dict of something that is no dict")
+    return DictValue({**values.entries, **entries})
+
+
+def _getattr(tracer: Tracer, value: Value, name: Value) -> Value:
+    wanted = name.concrete(tracer)
+    if type(wanted) is not str:
+        raise GraphBreak("getattr with a name that is no string", "attribute")
+    return value.attribute(tracer, wanted)
+
+
+def _shape(tracer: Tracer, value: Value) -> Value:
+    return _array_fact(tracer, value, "shape")
+
+
+def _ndim(tracer: Tracer, value: Value) -> Value:
+    return _array_fact(tracer, value, "ndim")
+
+
+def _size(tracer: Tracer, value: Value) -> Value:
+    return _array_fact(tracer, value, "size")
+
+
+def _array_fact(tracer: Tracer, value: Value, name: str) -> Value:
+    if not isinstance(value, ArrayValue | ScalarValue):
+        raise GraphBreak(f"np.{name} of {value.describe()}")
+    return value.attribute(tracer, name)
+
+
+BUILTINS: Mapping[Any, Builtin] = {
+    len: _len,
+    abs: _abs,
+    min: _extreme(min),
+    max: _extreme(max),
+    sum: _sum,
+    all: _every(True),
+    any: _every(False),
+    isinstance: _isinstance,
+    type: _type,
+    bool: _bool,
+    tuple: _tuple,
+    list: _list,
+    dict: _dict,
+    slice: _slice,
+    iter: _iter,
+    next: _next,
+    enumerate: _enumerate,
+    zip: _zip,
+    reversed: _reversed,
+    range: _range,
+    getattr: _getattr,
+    np.shape: _shape,
+    np.ndim: _ndim,
+    np.size: _size,
+}
+
+PURE = frozenset(
+    {int, float, complex, str, round, divmod, pow, ord, chr, hex, bin, sorted, repr, bytes, np.dtype, np.finfo, np.iinfo}
+    | {np.result_type, np.promote_types, np.can_cast, np.issubdtype, np.broadcast_shapes}
+    | {value for name, value in vars(math).items() if type(value) is types.BuiltinFunctionType}
+    | {getattr(operator, name) for name in "neg pos invert not_ truth index is_ is_not contains getitem concat".split()}
+    | {getattr(operator, name) for name in "countOf indexOf lshift rshift length_hint".split()}
+)
+"""Functions without effects: on constants they are computed at once."""
+
+OPERATORS: Mapping[Any, str] = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
+    operator.mod: "%", operator.pow: "**", operator.matmul: "@", operator.and_: "&", operator.or_: "|",
+    operator.xor: "^", operator.lt: "<", operator.le: "<=", operator.eq: "==", operator.ne: "!=", operator.gt: ">",
+    operator.ge: ">=", operator.iadd: "+=", operator.isub: "-=", operator.imul: "*=", operator.itruediv: "/=",
+}  # fmt: skip
+
+
+def call_known(
+    tracer: Tracer, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """A call of an object known by identity that is no Python function."""
+    args = [arg.real(tracer) for arg in args]
+    kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
+    if _hashable(function):
+        if function in BUILTINS:
+            return _call_builtin(tracer, function, args, kwargs)
+        if function in OPERATORS and len(args) == 2 and not kwargs:
+            return binary(tracer, OPERATORS[function], *args)
+        if function in PURE or _computes_constants(function, args, kwargs):
+            return _call_pure(tracer, function, args, kwargs)
+    op = ops.for_call(function)
+    if op is not None:
+        return call_op(tracer, op, args, kwargs)
+    raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
+
+
+def _hashable(function: Any) -> bool:
+    return isinstance(function, type | types.BuiltinFunctionType | np.ufunc) or type(function) is type(np.sum)
+
+
+def _call_builtin(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    try:
+        return BUILTINS[function](tracer, *args, **kwargs)
+    except NotConcrete as error:
+        raise GraphBreak(f"{function.__name__} of {error}") from None
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # arguments do not fit the row
+            raise GraphBreak(f"{function.__name__} with these arguments is left to Python", "call") from None
+        raise
+
+
+def _call_pure(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    if function is pow and len(args) == 2:
+        return binary(tracer, "**", *args)
+    result = tracer.evaluate(function, args, kwargs)
+    if isinstance(result, Constant) and type(result.value) in (str, bytes) and len(result.value) > LARGEST_LENGTH:
+        raise GraphBreak(f"{function.__name__} gives a very long string", "size")
+    if isinstance(result, Constant) and type(result.value) is list:
+        return ListValue([tracer.constant(item) for item in result.value])
+    return result
+
+
+def _computes_constants(function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+    """A ufunc, or a NumPy scalar type, on plain numbers: NumPy itself gives the scalar."""
+    if kwargs or not args:
+        return False
+    if not (type(function) is np.ufunc and function.nout == 1 and len(args) == function.nin or function in SCALARS):
+        return False
+    return all(isinstance(arg, Constant) and type(arg.value) in PLAIN | SCALARS for arg in args)
+
+
+def special(
+    tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value | None:
+    """What a function with a meaning of its own gives; None for all others, and those that NumPy has a record of."""
+    if not isinstance(function, FunctionValue):
+        return None
+    meaning = SPECIAL.get(function.function)
+    if meaning is not None:
+        return meaning(tracer, args, kwargs)
+    op = ops.for_call(function.function)
+    return call_op(tracer, op, args, kwargs) if op is not None else None
+
+
+__all__ = ["BUILTINS", "builtins", "call_known", "call_op", "region", "root", "special"]

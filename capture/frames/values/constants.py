@@ -1,0 +1,186 @@
+"""Constants: numbers, strings, None, dtypes, types and other immutable objects that are known for certain.
+
+In: the object. Out: Python's own answers, computed at once by Python itself, since operations on exact built-in
+types run no user code. An operation that raises becomes a break, so that it raises where the user expects it.
+
+>>> Constant(7).binary("//", Constant(2))
+<constant 3>
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.base import Value
+
+if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
+    from capture.frames.sources import Source
+    from capture.frames.tracer import Tracer
+
+NUMBERS = (bool, int, float, complex)
+PLAIN = frozenset({*NUMBERS, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
+"""Exact types whose operators, comparisons and methods are Python's own and have no effects."""
+
+LARGEST_BITS = 1 << 14
+LARGEST_LENGTH = 1 << 16
+
+DTYPE_ATTRIBUTES = frozenset(
+    "type kind char num name str itemsize alignment byteorder isnative isalignedstruct ndim shape subdtype names"
+    " hasobject base".split()
+)
+FLOAT_INFO = frozenset(
+    "eps epsneg max min tiny smallest_normal smallest_subnormal bits dtype precision resolution nmant nexp maxexp"
+    " minexp iexp machep negep".split()
+)
+ATTRIBUTES: Mapping[type, frozenset[str]] = {
+    int: frozenset({"real", "imag", "numerator", "denominator"}),
+    bool: frozenset({"real", "imag", "numerator", "denominator"}),
+    float: frozenset({"real", "imag"}),
+    complex: frozenset({"real", "imag"}),
+    np.finfo: FLOAT_INFO,
+    np.iinfo: frozenset({"max", "min", "bits", "dtype"}),
+}
+"""Attributes that are constant and whose reading runs nothing."""
+
+METHODS: Mapping[type, frozenset[str]] = {
+    int: frozenset({"bit_length", "bit_count", "conjugate", "is_integer", "as_integer_ratio"}),
+    bool: frozenset({"bit_length", "conjugate"}),
+    float: frozenset({"is_integer", "hex", "as_integer_ratio", "conjugate"}),
+    complex: frozenset({"conjugate"}),
+    str: frozenset(
+        "lower upper strip lstrip rstrip startswith endswith split rsplit replace join find rfind index count title"
+        " capitalize isdigit isalpha isidentifier partition rpartition removeprefix removesuffix zfill ljust rjust"
+        " center splitlines format".split()
+    ),
+    bytes: frozenset({"hex", "startswith", "endswith"}),
+}
+"""Methods without effects; the arguments must be constants too."""
+
+
+class Constant(Value):
+    """A known object. With a source, a guard says that it is this object (or equals it bit by bit)."""
+
+    __slots__ = ("value",)
+    noun = "constant"
+
+    def __init__(self, value: Any, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def describe(self) -> str:
+        text = repr(self.value)
+        return text if len(text) < 60 else f"{text[:57]}..."
+
+    def python_type(self, tracer: Tracer) -> type:
+        return type(self.value)
+
+    def truth(self, tracer: Tracer) -> bool:
+        if type(self.value) in PLAIN or isinstance(self.value, type) or type(self.value) is range:
+            return bool(self.value)
+        return super().truth(tracer)
+
+    def length(self, tracer: Tracer) -> int:
+        if type(self.value) in (str, bytes, range):
+            return len(self.value)
+        return super().length(tracer)
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        kind = type(self.value)
+        if name in ATTRIBUTES.get(kind, ()) or (isinstance(self.value, np.dtype) and name in DTYPE_ATTRIBUTES):
+            return tracer.constant(getattr(self.value, name))
+        if name in METHODS.get(kind, ()):
+            return tracer.method(self, name)
+        return super().attribute(tracer, name)
+
+    def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return tracer.call_known(self, self.value, args, kwargs)
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return tracer.evaluate(getattr(self.value, name), args, kwargs)
+
+    def item(self, tracer: Tracer, key: Value) -> Value:
+        if type(self.value) in (str, bytes, range):
+            return tracer.evaluate(operator.getitem, (self, key), {})
+        return super().item(tracer, key)
+
+    def contains(self, tracer: Tracer, item: Value) -> bool:
+        if type(self.value) in (str, bytes, range):
+            return tracer.evaluate(operator.contains, (self, item), {}).value
+        return super().contains(tracer, item)
+
+    def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        if type(self.value) not in (str, bytes, range):
+            return super().items(tracer)
+        if len(self.value) > LARGEST_LENGTH:
+            raise GraphBreak(f"{self.describe()} has too many items to look at each", "loop")
+        return tuple(Constant(item) for item in self.value)
+
+    def iterate(self, tracer: Tracer) -> Value:
+        if type(self.value) not in (str, bytes, range):
+            return super().iterate(tracer)
+        return tracer.iterator(self)
+
+    def concrete(self, tracer: Tracer) -> Any:
+        return self.value
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        return tracer.literal(self.value)
+
+    def rebuild(self, build: Builder) -> None:
+        build.constant(self.value)
+
+    def template(self, build: Any) -> Any:
+        return ("const", self.value)
+
+
+# Python's operators on constants ----------------------------------------------------------------------------------
+OPERATORS: Mapping[str, Callable[..., Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+    "unary -": operator.neg, "unary +": operator.pos, "unary ~": operator.invert, "unary not": operator.not_,
+}  # fmt: skip
+
+
+def _too_large(symbol: str, values: Sequence[Any]) -> bool:
+    """Whether the result may be so large that computing it here could take memory or time."""
+    if len(values) < 2:
+        return False
+    left, right = values
+    whole = isinstance(left, int) and isinstance(right, int)
+    if symbol == "**":
+        return whole and left.bit_length() * max(right, 0) > LARGEST_BITS
+    if symbol == "<<":
+        return whole and left.bit_length() + max(right, 0) > LARGEST_BITS
+    if symbol == "*" and not whole:
+        sizes = [len(value) for value in values if isinstance(value, str | bytes | tuple | list)]
+        counts = [value for value in values if isinstance(value, int)]
+        return bool(sizes and counts) and sizes[0] * max(counts[0], 0) > LARGEST_LENGTH
+    return False
+
+
+def compute(symbol: str, *values: Any) -> Any:
+    """The operator on plain Python objects; a break where Python would raise or warn."""
+    if _too_large(symbol, values):
+        raise GraphBreak(f"the result of {symbol} may be very large", "size")
+    return attempt(OPERATORS[symbol], values, {}, symbol)
+
+
+def attempt(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], words: str) -> Any:
+    """Call something that has no effects; a break where it raises or warns, so that it does so at its place."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+            warnings.simplefilter("error")
+            return function(*args, **kwargs)
+    except GraphBreak:
+        raise
+    except Exception as error:  # whatever Python raises here, it raises again when it runs the instruction
+        raise GraphBreak(f"{words} raises {type(error).__name__}: {error}", "python") from None

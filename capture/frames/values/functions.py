@@ -1,0 +1,195 @@
+"""Functions, bound methods and cells.
+
+In: function objects, or the parts that MAKE_FUNCTION has. Out: ``signature facts`` for inlining: code, globals,
+defaults and cells as values. A Python function that is called is evaluated inline; one that was made inside the
+frame is built only if it escapes.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.sources import CellOf, Default, KeywordDefault, Source
+from capture.frames.values.base import Lazy, Value
+
+if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
+    from capture.frames.tracer import Tracer
+
+
+class CellValue(Value):
+    """A closure cell. ``content`` is None while the variable is unbound.
+
+    A cell with a source, or with ``free``, existed before the call and is not written while tracing. The source is
+    that of its contents.
+    """
+
+    __slots__ = ("content", "free")
+    noun = "cell"
+
+    def __init__(self, content: Value | None, source: Source | None = None, free: str = "") -> None:
+        super().__init__(source)
+        self.content = content
+        self.free = free  # the slot of the traced function that holds it
+
+    def write(self, tracer: Tracer, content: Value | None) -> None:
+        if self.free or self.source is not None:
+            raise GraphBreak("a variable of an enclosing function is assigned", "write")
+        tracer.journal.set(self, "content", content)
+
+    def rebuild(self, build: Builder) -> None:
+        build.cell(self)
+
+    def reload(self, build: Builder) -> None:
+        assert isinstance(self.source, CellOf)
+        build.cell_object(self.source)
+
+
+class CodeValue(Value):
+    """What is common to functions that can be evaluated inline."""
+
+    __slots__ = ()
+    noun = "function"
+
+    @property
+    def code(self) -> CodeType:
+        raise NotImplementedError
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        return self.code.co_qualname
+
+    def positional_defaults(self) -> tuple[Value, ...]:
+        raise NotImplementedError
+
+    def keyword_defaults(self) -> Mapping[str, Value]:
+        raise NotImplementedError
+
+    def cell(self, tracer: Tracer, index: int) -> CellValue:
+        raise NotImplementedError
+
+    def python_type(self, tracer: Tracer) -> type:
+        return FunctionType
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return tracer.call_function(self, args, kwargs)
+
+
+class FunctionValue(CodeValue):
+    """A function that exists: its code is guarded, its defaults and cells are read where they are used."""
+
+    __slots__ = ("cells", "function")
+
+    def __init__(self, function: FunctionType, source: Source) -> None:
+        super().__init__(source)
+        self.function = function
+        self.cells: dict[int, CellValue] = {}
+
+    @property
+    def code(self) -> CodeType:
+        return self.function.__code__
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        return self.function.__globals__
+
+    def describe(self) -> str:
+        return f"function {self.function.__qualname__}"
+
+    def positional_defaults(self) -> tuple[Value, ...]:
+        defaults = self.function.__defaults__ or ()
+        return tuple(Lazy(Default(self.source, index), value) for index, value in enumerate(defaults))
+
+    def keyword_defaults(self) -> Mapping[str, Value]:
+        defaults = self.function.__kwdefaults__ or {}
+        return {name: Lazy(KeywordDefault(self.source, name), value) for name, value in defaults.items()}
+
+    def cell(self, tracer: Tracer, index: int) -> CellValue:
+        if index not in self.cells:
+            assert self.function.__closure__ is not None and self.source is not None
+            cell, name = self.function.__closure__[index], self.code.co_freevars[index]
+            source = CellOf(self.source, index, name)
+            self.cells[index] = CellValue(tracer.cell_content(cell, source), source)
+        return self.cells[index]
+
+    def concrete(self, tracer: Tracer) -> Any:
+        return self.function
+
+    def rebuild(self, build: Builder) -> None:
+        build.constant(self.function)
+
+
+class ClosureValue(CodeValue):
+    """A function made inside the frame by MAKE_FUNCTION."""
+
+    __slots__ = ("_code", "_globals", "annotations", "closure", "defaults", "kwdefaults")
+
+    def __init__(self, code: CodeType, namespace: dict[str, Any], parts: Mapping[str, Value]) -> None:
+        super().__init__()
+        self._code = code
+        self._globals = namespace
+        self.defaults = parts.get("defaults")
+        self.kwdefaults = parts.get("kwdefaults")
+        self.closure = parts.get("closure")
+        self.annotations = parts.get("annotations")
+
+    @property
+    def code(self) -> CodeType:
+        return self._code
+
+    @property
+    def globals(self) -> dict[str, Any]:
+        return self._globals
+
+    def describe(self) -> str:
+        return f"function {self._code.co_qualname}"
+
+    def positional_defaults(self) -> tuple[Value, ...]:
+        return self.defaults.values if self.defaults is not None else ()  # type: ignore[attr-defined]
+
+    def keyword_defaults(self) -> Mapping[str, Value]:
+        return self.kwdefaults.entries if self.kwdefaults is not None else {}  # type: ignore[attr-defined]
+
+    def cell(self, tracer: Tracer, index: int) -> CellValue:
+        return self.closure.values[index]  # type: ignore[union-attr]
+
+    def rebuild(self, build: Builder) -> None:
+        build.function(self)
+
+
+class MethodValue(Value):
+    """``owner.name`` of a value whose methods are known; made into a bound method only if it escapes."""
+
+    __slots__ = ("name", "owner")
+    noun = "method"
+
+    def __init__(self, owner: Value, name: str) -> None:
+        super().__init__()
+        self.owner = owner
+        self.name = name
+
+    def describe(self) -> str:
+        return f"{self.owner.describe()}.{self.name}"
+
+    def python_type(self, tracer: Tracer) -> type:
+        return types.BuiltinMethodType
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return self.owner.call_method(tracer, self.name, args, kwargs)
+
+    def rebuild(self, build: Builder) -> None:
+        build.attribute(self.owner, self.name)

@@ -1,0 +1,161 @@
+"""Iterators over what is known: their items come one by one while a loop is unrolled.
+
+In: a sequence value, or other iterators. Out: ``advance``: the next item or None at the end. A half-used iterator
+is rebuilt by making a new one and setting its position, which is what a copy of it by pickle does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.arrays import ArrayValue
+from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
+from capture.frames.values.containers import TupleValue
+
+if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
+    from capture.frames.tracer import Tracer
+
+
+class IteratorValue(Value):
+    """What all iterators share."""
+
+    __slots__ = ()
+    noun = "iterator"
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def iterate(self, tracer: Tracer) -> Value:
+        return self
+
+    def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        found = []
+        while (item := self.advance(tracer)) is not None:
+            found.append(item)
+            if len(found) > tracer.settings.options.unroll_limit:
+                raise GraphBreak("an iterator with too many items", "loop")
+        return tuple(found)
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        """The next item; None when there is none."""
+        raise NotImplementedError
+
+    def remaining(self, tracer: Tracer) -> int:
+        """How many items are left."""
+        raise NotImplementedError
+
+
+class SequenceIterator(IteratorValue):
+    """``iter`` of a tuple, list, range, string or array, at a position."""
+
+    __slots__ = ("index", "over")
+
+    def __init__(self, over: Value) -> None:
+        super().__init__()
+        self.over = over
+        self.index = 0
+
+    def remaining(self, tracer: Tracer) -> int:
+        return self.over.length(tracer) - self.index
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        if self.remaining(tracer) <= 0:
+            return None
+        item = self.over.item(tracer, Constant(self.index))
+        tracer.journal.set(self, "index", self.index + 1)
+        return item
+
+    def rebuild(self, build: Builder) -> None:
+        over = self.over
+        if isinstance(over, Constant) and type(over.value) is range:
+            build.constant(over.value[self.index :])
+            build.iterate()
+        elif isinstance(over, ArrayValue) and self.index:
+            build.value(over)
+            build.constant(slice(self.index, None))
+            build.subscript()
+            build.iterate()
+        else:
+            build.value(over)
+            build.iterate()
+            if self.index:
+                build.set_state(self.index)
+
+
+class ReversedIterator(IteratorValue):
+    """``reversed`` of a tuple or list; ``left`` items are still to come."""
+
+    __slots__ = ("left", "over")
+
+    def __init__(self, over: Value, left: int) -> None:
+        super().__init__()
+        self.over = over
+        self.left = left
+
+    def remaining(self, tracer: Tracer) -> int:
+        return self.left
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        if self.left <= 0:
+            return None
+        item = self.over.item(tracer, Constant(self.left - 1))
+        tracer.journal.set(self, "left", self.left - 1)
+        return item
+
+    def rebuild(self, build: Builder) -> None:
+        build.call(reversed, (self.over,))
+        build.set_state(self.left - 1)
+
+
+class EnumerateIterator(IteratorValue):
+    """``enumerate`` of an iterator, at a count."""
+
+    __slots__ = ("count", "inner")
+
+    def __init__(self, inner: IteratorValue, count: int) -> None:
+        super().__init__()
+        self.inner = inner
+        self.count = count
+
+    def remaining(self, tracer: Tracer) -> int:
+        return self.inner.remaining(tracer)
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        item = self.inner.advance(tracer)
+        if item is None:
+            return None
+        pair = TupleValue((Constant(self.count), item))
+        tracer.journal.set(self, "count", self.count + 1)
+        return pair
+
+    def rebuild(self, build: Builder) -> None:
+        build.call(enumerate, (self.inner, Constant(self.count)))
+
+
+class ZipIterator(IteratorValue):
+    """``zip`` of iterators."""
+
+    __slots__ = ("inners",)
+
+    def __init__(self, inners: Sequence[IteratorValue]) -> None:
+        super().__init__()
+        self.inners = tuple(inners)
+
+    def remaining(self, tracer: Tracer) -> int:
+        return min((inner.remaining(tracer) for inner in self.inners), default=0)
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        items = []
+        for inner in self.inners:
+            item = inner.advance(tracer)
+            if item is None:
+                return None
+            items.append(item)
+        return TupleValue(items) if items else None
+
+    def rebuild(self, build: Builder) -> None:
+        build.call(zip, self.inners)

@@ -1,0 +1,87 @@
+"""Modules, and what is called that is not a Python function: types, builtins, NumPy's functions.
+
+In: the object, guarded by identity. Out: attributes of modules by dict look-up (a module's ``__getattr__`` is user
+code), results of calls through the tables of ``calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.sources import Attribute, Source
+from capture.frames.values.base import Lazy, Value
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+
+
+class ModuleValue(Value):
+    """A module."""
+
+    __slots__ = ("module",)
+    noun = "module"
+
+    def __init__(self, module: ModuleType, source: Source) -> None:
+        super().__init__(source)
+        self.module = module
+
+    def python_type(self, tracer: Tracer) -> type:
+        return ModuleType
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        namespace = vars(self.module)
+        if name not in namespace:
+            raise GraphBreak(f"module {self.module.__name__} has no {name!r} in its namespace", "attribute")
+        assert self.source is not None
+        return tracer.lazy(Attribute(self.source, name), namespace[name])
+
+    def concrete(self, tracer: Tracer) -> Any:
+        return self.module
+
+
+class CallableValue(Value):
+    """A builtin, a type or a NumPy function: known by identity, called through tables."""
+
+    __slots__ = ("value",)
+    noun = "callable"
+
+    def __init__(self, value: Any, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def describe(self) -> str:
+        name = getattr(self.value, "__qualname__", None) or getattr(self.value, "__name__", None)
+        module = getattr(self.value, "__module__", None)
+        if not isinstance(name, str):
+            return super().describe()
+        return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name
+
+    def python_type(self, tracer: Tracer) -> type:
+        return type(self.value)
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return tracer.call_known(self, self.value, args, kwargs)
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        return super().attribute(tracer, name)
+
+    def concrete(self, tracer: Tracer) -> Any:
+        return self.value
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        return self.value  # a dtype given as a type
+
+    def template(self, build: Any) -> Any:
+        return ("const", self.value) if self.source is None else None
+
+    def rebuild(self, build: Any) -> None:
+        build.constant(self.value)

@@ -1,0 +1,233 @@
+"""Operators: which family computes ``left + right``, ``left < right``, ``-x``, ``left is right``, ``x in y``.
+
+In: a symbol and values. Out: a value. The rows of ``BINARY`` and ``UNARY`` are by family; a pair without a row is left
+to Python.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.guards import DifferentObject
+from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, NumberValue, ScalarValue
+from capture.frames.values.base import Opaque, Value
+from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, compute
+from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue, require_own
+from capture.frames.values.objects import CallableValue
+from capture.ir import op as ops
+from capture.ir.graph import Node
+from capture.ir.types import ArrayType
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+
+COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
+SCALARS = frozenset(map(type, [dtype.type() for dtype in map(np.dtype, "?bhilqBHILQfd")]))
+EXACT = PLAIN | SCALARS
+
+
+# Constants --------------------------------------------------------------------------------------------------------
+def _constants(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
+    plain = type(left.value) in EXACT and type(right.value) in EXACT
+    same = isinstance(left.value, np.dtype | type) and isinstance(right.value, np.dtype | type | str)
+    if plain or (same and symbol in ("==", "!=")):
+        return tracer.constant(compute(symbol.removesuffix("="), left.value, right.value)
+                               if symbol not in COMPARISONS else compute(symbol, left.value, right.value))
+    raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
+# Arrays -----------------------------------------------------------------------------------------------------------
+def _arrays(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
+    if symbol.endswith("=") and symbol not in COMPARISONS:
+        if isinstance(left, ArrayValue):
+            return _in_place(tracer, symbol, left, right)
+        symbol = symbol[:-1]
+    return tracer.result(_operator(tracer, symbol, left, right))
+
+
+def _operator(tracer: Tracer, symbol: str, left: Value, right: Value) -> Any:
+    op = ops.for_operator(symbol)
+    if op is None:
+        raise GraphBreak(f"the operator {symbol} on arrays has no graph form", "op")
+    return tracer.add_call(op, left.in_graph(tracer), right.in_graph(tracer))
+
+
+def _in_place(tracer: Tracer, symbol: str, left: ArrayValue, right: Value) -> Value:
+    """``x += y``: the ufunc with ``out=x``, which casts by the rule ``same_kind`` and keeps x's shape."""
+    if symbol == "@=":
+        raise GraphBreak("@= on arrays is left to Python", "op")
+    found = _operator(tracer, symbol[:-1], left, right)
+    require_out(found, left.type)
+    tracer.memory.write(left, found)
+    return left
+
+
+def require_out(found: Any, target: ArrayType) -> None:
+    """Whether NumPy writes a ufunc's result into an array of type ``target``."""
+    if not isinstance(found, Node) or not isinstance(found.type, ArrayType):
+        raise GraphBreak("a result that is no array is written to an array", "op")
+    if not np.can_cast(found.type.dtype, target.dtype, "same_kind"):
+        raise GraphBreak(f"a result of dtype {found.type.dtype} is written to an array of {target.dtype}", "op")
+    if found.type.shape != target.shape and found.type.shape:
+        raise GraphBreak("a result is written to an array of another shape", "op")
+
+
+# Containers -------------------------------------------------------------------------------------------------------
+def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
+    if symbol == "+":
+        return type(left)((*left.values, *right.values))
+    if symbol == "+=":
+        if isinstance(left, ListValue):
+            left.change(tracer, (*left.values, *right.values))
+            return left
+        return type(left)((*left.values, *right.values))
+    if symbol in ("==", "!="):
+        same = len(left.values) == len(right.values) and all(map(tracer.equal, left.values, right.values))
+        return Constant(same == (symbol == "=="))
+    raise GraphBreak(f"{left.noun} {symbol} {right.noun} is left to Python")
+
+
+def _extended(tracer: Tracer, symbol: str, left: ListValue, right: Value) -> Value:
+    if symbol != "+=":
+        raise GraphBreak(f"list {symbol} {right.noun} is left to Python")
+    require_own(left)
+    left.change(tracer, (*left.values, *right.items(tracer)))
+    return left
+
+
+def _repeated(tracer: Tracer, symbol: str, left: SequenceValue, right: Constant) -> Value:
+    count = right.value
+    if symbol not in ("*", "*=") or type(count) not in (int, bool):
+        raise GraphBreak(f"{left.noun} {symbol} {right.describe()} is left to Python")
+    if len(left.values) * max(count, 0) > LARGEST_LENGTH:
+        raise GraphBreak("a repeated sequence would be very long", "size")
+    values = left.values * max(count, 0)
+    if symbol == "*=" and isinstance(left, ListValue):
+        left.change(tracer, values)
+        return left
+    return type(left)(values)
+
+
+def _repeated_right(tracer: Tracer, symbol: str, left: Constant, right: SequenceValue) -> Value:
+    return _repeated(tracer, symbol.removesuffix("="), right, left)
+
+
+def _dicts(tracer: Tracer, symbol: str, left: DictValue, right: DictValue) -> Value:
+    if symbol == "|":
+        return DictValue({**left.entries, **right.entries})
+    raise GraphBreak(f"dict {symbol} dict is left to Python")
+
+
+def _pairs(*rows: tuple[Any, Any, Callable[..., Value]]) -> Mapping[tuple[type, type], Callable[..., Value]]:
+    table: dict[tuple[type, type], Callable[..., Value]] = {}
+    for lefts, rights, function in rows:
+        table.update(dict.fromkeys(itertools.product(lefts, rights), function))
+    return table
+
+
+_OPERANDS = (*FAMILIES, Constant)
+BINARY = _pairs(
+    ((Constant,), (Constant,), _constants),
+    ((CallableValue, Constant), (CallableValue,), _constants),
+    ((CallableValue,), (Constant,), _constants),
+    (FAMILIES, _OPERANDS, _arrays),
+    ((Constant,), FAMILIES, _arrays),
+    ((TupleValue,), (TupleValue,), _sequences),
+    ((ListValue,), (ListValue,), _sequences),
+    ((ListValue,), (TupleValue, ArrayValue), _extended),
+    ((TupleValue, ListValue), (Constant,), _repeated),
+    ((Constant,), (TupleValue, ListValue), _repeated_right),
+    ((DictValue,), (DictValue,), _dicts),
+)
+
+
+def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right`` of values that have been looked at; comparisons too."""
+    row = BINARY.get((type(left), type(right)))
+    if row is None:
+        raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+    return row(tracer, symbol, left, right)
+
+
+# Unary ------------------------------------------------------------------------------------------------------------
+def _unary_constant(tracer: Tracer, symbol: str, value: Constant) -> Value:
+    if type(value.value) not in EXACT:
+        raise GraphBreak(f"{symbol} of {value.describe()}")
+    return tracer.constant(compute(symbol, value.value))
+
+
+def _unary_array(tracer: Tracer, symbol: str, value: GraphValue) -> Value:
+    op = ops.for_operator(symbol)
+    if op is None:
+        raise GraphBreak(f"the operator {symbol} on arrays has no graph form", "op")
+    return tracer.result(tracer.add_call(op, value.in_graph(tracer)))
+
+
+UNARY: Mapping[type, Callable[..., Value]] = {
+    Constant: _unary_constant,
+    ArrayValue: _unary_array,
+    ScalarValue: _unary_array,
+    NumberValue: _unary_array,
+}
+
+
+def unary(tracer: Tracer, symbol: str, value: Value) -> Value:
+    """``-x``, ``+x``, ``~x``."""
+    row = UNARY.get(type(value))
+    if row is None:
+        raise GraphBreak(f"{symbol} of {value.describe()} is left to Python")
+    return row(tracer, symbol, value)
+
+
+# Identity and membership ------------------------------------------------------------------------------------------
+SINGLETONS = (None, True, False, Ellipsis, NotImplemented)
+_FRESH = (TupleValue,)
+
+
+def identical(tracer: Tracer, left: Value, right: Value) -> bool:
+    """``left is right``."""
+    if left is right:
+        return True
+    pair = (left, right)
+    if any(isinstance(value, ScalarValue | NumberValue) or type(value) in _FRESH for value in pair):
+        return _not_singleton(left, right)
+    if isinstance(left, Constant | CallableValue) and isinstance(right, Constant | CallableValue):
+        return _same_known(left, right)
+    if isinstance(left, Opaque) and isinstance(right, Opaque):
+        return _same_outside(tracer, left, right)
+    return False  # two families, or two objects of which each has one value
+
+
+def _not_singleton(left: Value, right: Value) -> bool:
+    if any(isinstance(value, Constant) and any(value.value is one for one in SINGLETONS) for value in (left, right)):
+        return False
+    raise GraphBreak("identity of objects that are made anew is left to Python")
+
+
+def _same_known(left: Any, right: Any) -> bool:
+    if left.value is right.value:
+        numbers = type(left.value) in EXACT and not any(left.value is one for one in SINGLETONS)
+        if not numbers or left.source is None and right.source is None:
+            return True
+        raise GraphBreak("identity of numbers or strings is left to Python")
+    if type(left.value) in EXACT and type(left.value) is type(right.value) and left.value == right.value:
+        raise GraphBreak("identity of equal numbers or strings is left to Python")
+    return False
+
+
+def _same_outside(tracer: Tracer, left: Opaque, right: Opaque) -> bool:
+    if left.example is right.example:
+        raise GraphBreak("identity of two ways to one object is left to Python")
+    assert left.source is not None and right.source is not None
+    tracer.guard(left.source, DifferentObject(right.source))
+    return False
+
+
+def contains(tracer: Tracer, container: Value, item: Value) -> bool:
+    """``item in container``."""
+    return container.contains(tracer, item)

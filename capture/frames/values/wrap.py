@@ -1,0 +1,135 @@
+"""From a concrete object and its source to a value with its guards.
+
+In: ``wrap(tracer, source, object)``. Out: a value of the family that ``WRAP_FOR`` names for the object's exact type;
+what no row knows is opaque: only its type is guarded. The object is only looked at in ways that run no user code.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
+from capture.frames.hook import Entry
+from capture.frames.sources import Constant as KnownObject
+from capture.frames.sources import Item, Source
+from capture.frames.values.arrays import ArrayValue, ScalarValue
+from capture.frames.values.base import Lazy, Opaque, Value
+from capture.frames.values.constants import PLAIN, Constant
+from capture.frames.values.containers import DictValue, ListValue, TupleValue
+from capture.frames.values.functions import FunctionValue
+from capture.frames.values.objects import CallableValue, ModuleValue
+from capture.ir.types import Layout, type_of
+
+if TYPE_CHECKING:
+    from capture.frames.tracer import Tracer
+
+Wrapper = Callable[["Tracer", Source, Any], Value]
+
+MOST_ITEMS = 1024
+"""Containers from outside with more items are opaque: a guard on each would cost more than it brings."""
+
+
+def _opaque(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, TypeIs(type(example)))
+    return Opaque(example, source)
+
+
+def _constant(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, EqualsConstant(example))
+    return Constant(example, source)
+
+
+def _known(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, IsObject(example))
+    return Constant(example, source)
+
+
+def _callable(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, IsObject(example))
+    return CallableValue(example, source)
+
+
+def _module(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, IsObject(example))
+    return ModuleValue(example, source)
+
+
+def _function(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, IsObject(example))
+    tracer.guard(source, CodeIs(example.__code__))
+    return FunctionValue(example, source)
+
+
+def _entry(tracer: Tracer, source: Source, example: Any) -> Value:
+    """A compiled function called by another: its plain function is evaluated inline."""
+    tracer.guard(source, IsObject(example))
+    function = example.__wrapped__
+    if type(function) is not types.FunctionType:
+        return Opaque(example, source)
+    return tracer.wrap(KnownObject(function), function)
+
+
+def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
+    if example.dtype.kind not in "biufc" or not example.dtype.isnative or not example.flags.aligned:
+        return _opaque(tracer, source, example)
+    tracer.guard(source, ArrayIs(example.dtype, example.shape, Layout.of(example), None))
+    return ArrayValue(type_of(example), None, source, example)
+
+
+def _scalar(tracer: Tracer, source: Source, example: np.generic) -> Value:
+    tracer.guard(source, NumpyScalarIs(example.dtype))
+    return ScalarValue(type_of(example), None, source, example)
+
+
+def _sequence(family: Callable[..., Value]) -> Wrapper:
+    def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
+        if len(example) > MOST_ITEMS:
+            return _opaque(tracer, source, example)
+        tracer.guard(source, TypeIs(type(example)))
+        tracer.guard(source, Length(len(example)))
+        return family([tracer.lazy(Item(source, index), item) for index, item in enumerate(example)], source)
+
+    return wrap
+
+
+def _dict(tracer: Tracer, source: Source, example: dict[Any, Any]) -> Value:
+    if len(example) > MOST_ITEMS or not all(type(key) in PLAIN for key in example):
+        return _opaque(tracer, source, example)
+    tracer.guard(source, TypeIs(dict))
+    tracer.guard(source, KeysAre(tuple(example)))
+    return DictValue({key: tracer.lazy(Item(source, key), value) for key, value in example.items()}, source)
+
+
+NUMPY_SCALARS = (
+    np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64,
+)  # fmt: skip
+
+WRAP_FOR: Mapping[type, Wrapper] = {
+    **dict.fromkeys((bool, int, float, complex, str, bytes), _constant),
+    **dict.fromkeys((type(None), type(Ellipsis), type(NotImplemented)), _known),
+    **dict.fromkeys({type(np.dtype(scalar)) for scalar in (*NUMPY_SCALARS, np.complex64, np.complex128)}, _known),
+    **dict.fromkeys((np.finfo, np.iinfo), _known),
+    **dict.fromkeys(NUMPY_SCALARS, _scalar),
+    **dict.fromkeys((type, types.BuiltinFunctionType, np.ufunc, type(np.sum), type(np.dtype)), _callable),
+    np.ndarray: _array,
+    tuple: _sequence(TupleValue),
+    list: _sequence(ListValue),
+    dict: _dict,
+    types.FunctionType: _function,
+    types.ModuleType: _module,
+    Entry: _entry,
+}
+
+SHARED = (np.ndarray, list, dict)
+"""Types whose objects are told apart by identity when they change."""
+
+
+def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
+    return WRAP_FOR.get(type(example), _opaque)(tracer, source, example)
+
+
+__all__ = ["SHARED", "WRAP_FOR", "Lazy", "wrap"]
