@@ -4,13 +4,13 @@ In go a code object and calls that write new instructions; out comes a checked c
 original is kept whole: its bytes, exception table and line table are moved as one block behind the new part, which
 jumps into it (all jumps of CPython 3.11 and later are relative). A function that prints before it runs::
 
-    new = Assembler(code)
+    new = Assembler(f.__code__)
     new.load_const(print)
     new.load_local("x")
     new.call(1)
     new.pop_top()
-    new.jump_to_original(decode(code).raw_index(first_offset))
-    function.__code__ = new.build()
+    new.jump_to_original(1)  # behind RESUME
+    f.__code__ = new.build()
 
 A resume function continues a frame from a state between two instructions. It takes that state as positional
 parameters, in the order of ``Resume.parameters``: what was on the operand stack, then the variables that are still
@@ -18,7 +18,8 @@ wanted. A variable that is a cell is passed as the *cell object*, which goes str
 closures made before and after share it; free variables come with the closure of the resume function, which is the
 original's. Stack slots are described by a template: ``Slot.VALUE`` takes a parameter, ``Slot.NULL`` does not,
 ``Slot.HANDLED`` is where CPython keeps the outer exception while a handler runs and takes the exception that is
-being handled, ``Lasti(index)`` is the place of a failed instruction that a clean-up handler will re-raise from.
+being handled there, ``Lasti(index)`` is the place of a failed instruction that a clean-up handler will re-raise from.
+An exception on the stack must have been raised: CPython takes for granted that it has a traceback.
 
 Constants are held by identity and may be any object. Code objects are not tracked by the garbage collector: a
 constant that leads back to its own code is never freed.
@@ -43,19 +44,13 @@ from capture.frames.bytecode import (
     Code,
     Instruction,
     Position,
-    Raw,
     decode,
     peak,
-    read_exception_table,
-    read_raws,
     slot_names,
-    slots_of,
     stack_effect,
 )
 from capture.frames.encode import (
     NOWHERE,
-    Encoded,
-    Entry,
     Handler,
     Item,
     Label,
@@ -64,6 +59,7 @@ from capture.frames.encode import (
     handler_entries,
     location_table,
 )
+from capture.frames.preserve import Layout, back_to_first_line, kept_bytes, kept_items, moved_entries, same_code
 from capture.frames.versions import BINARY_OPERATORS, DIALECT, SLOT_ARGUMENTS
 
 __all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "origin", "resume_at", "same_code"]
@@ -485,14 +481,14 @@ class Assembler:
         items = [
             item._replace(arg=layout.slots[item.arg]) if isinstance(item.arg, str) else item for item in self._items
         ]
-        block = _kept_bytes(code, layout) if keeps_body else None
+        block = kept_bytes(code, layout) if keeps_body else None
         if block is not None:
-            items.extend(_back_to_first_line(items, code))
+            items.extend(back_to_first_line(items, code))
         labels = self._body
         for _, offset in self._places:
             self._body_label(offset)
         if keeps_body and block is None:
-            items.extend(_body_items(code, layout, labels, len(items)))
+            items.extend(kept_items(code, layout, labels, len(items)))
         else:
             for offset, label in labels.items():
                 label.place, label.extra = len(items), offset // 2
@@ -500,7 +496,7 @@ class Assembler:
         entries = list(handler_entries(items, encoded))
         lines = location_table(items, encoded.units, code.co_firstlineno)
         if block is not None:
-            entries.extend(_moved_entries(code, encoded.units[-1]))
+            entries.extend(moved_entries(code, encoded.units[-1]))
             lines += code.co_linetable
         for index, offset in self._places:
             self._consts[index] = encoded.unit(labels[offset])
@@ -523,7 +519,7 @@ class Assembler:
         self._items.extend(Item(name, 0, None, position, handler) for name in DIALECT.loop_end)
         self._items.append(Item("JUMP", 0, taken, position, handler))
 
-    def _layout(self) -> _Layout:
+    def _layout(self) -> Layout:
         code = self.code
         if self.parameters is None:
             varnames = (*code.co_varnames, *self._added)
@@ -540,14 +536,7 @@ class Assembler:
                 "co_flags": code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
             }
         slots = slot_names(varnames, code.co_cellvars, code.co_freevars)
-        return _Layout({name: i for i, name in enumerate(slots)}, changes)
-
-
-class _Layout(NamedTuple):
-    """Numbers of the slots in the new code, and the fields of the code object that say so."""
-
-    slots: dict[str, int]
-    changes: dict[str, Any]
+        return Layout({name: i for i, name in enumerate(slots)}, changes)
 
 
 def _keeps_identity(value: Any) -> bool:
@@ -558,88 +547,6 @@ def _keeps_identity(value: Any) -> bool:
     if type(value) in (tuple, frozenset):
         return all(map(_keeps_identity, value))
     return True
-
-
-# ------------------------------------------------------------------------------- the kept original
-def _kept_bytes(code: CodeType, layout: _Layout) -> bytes | None:
-    """The original's bytes with its slots renumbered in place; None if a number outgrows its instruction."""
-    names = slots_of(code)
-    numbers = [layout.slots[name] for name in names]
-    if numbers == list(range(len(names))):
-        return code.co_code
-    data = bytearray(code.co_code)
-    for raw in read_raws(code):
-        at = raw.end - 2 * DIALECT.caches.get(raw.name, 0) - 1  # its last argument byte
-        if raw.name in SLOT_ARGUMENTS:
-            number = numbers[raw.arg]
-            if number > 0xFF or raw.arg > 0xFF:
-                return None
-            data[at] = number
-        elif raw.name in DIALECT.pairs:
-            first, second = numbers[raw.arg >> 4], numbers[raw.arg & 15]
-            if max(first, second) > 15:
-                return None
-            data[at] = first << 4 | second
-    return bytes(data)
-
-
-def _body_items(code: CodeType, layout: _Layout, labels: dict[int, Label], start: int) -> list[Item]:
-    """The original as items, for when its slots have to be renumbered and its bytes do not fit any more."""
-    names = slots_of(code)
-    raws = list(read_raws(code))
-    entries = list(read_exception_table(code.co_exceptiontable))
-    for raw in raws:
-        if raw.target is not None:
-            labels.setdefault(raw.target, Label())
-    handlers: dict[int, Handler] = {}
-    for first, end, target, depth, lasti in entries:
-        handler = Handler(labels.setdefault(target, Label()), depth, lasti)
-        handlers.update((raw.offset, handler) for raw in raws if first <= raw.offset < end)
-    items: list[Item] = []
-    for raw in raws:
-        label = labels.get(raw.offset)
-        if label is not None:
-            label.place = start + len(items)
-        jumps_to = labels[raw.target] if raw.target is not None else None
-        for name, arg in _renumbered(raw, names, layout):
-            items.append(Item(name, arg, jumps_to, raw.position, handlers.get(raw.offset)))
-    return items
-
-
-def _renumbered(raw: Raw, names: Sequence[str], layout: _Layout) -> list[tuple[str, int]]:
-    if raw.name in SLOT_ARGUMENTS:
-        return [(raw.name, layout.slots[names[raw.arg]])]
-    if raw.name in DIALECT.pairs:
-        first, second = layout.slots[names[raw.arg >> 4]], layout.slots[names[raw.arg & 15]]
-        if max(first, second) < 16:
-            return [(raw.name, first << 4 | second)]
-        return list(zip(DIALECT.pairs[raw.name], (first, second), strict=True))
-    return [(raw.name, raw.arg)]
-
-
-def _moved_entries(code: CodeType, units: int) -> Iterator[Entry]:
-    for start, end, target, depth, lasti in read_exception_table(code.co_exceptiontable):
-        yield start // 2 + units, end // 2 + units, target // 2 + units, depth, lasti
-
-
-def _back_to_first_line(items: Sequence[Item], code: CodeType) -> Iterator[Item]:
-    """The kept line table counts from the first line: if the new part ends elsewhere, a NOP brings it back."""
-    line = next((item.position[0] for item in reversed(items) if item.position[0] is not None), None)
-    first = code.co_firstlineno
-    if line not in (None, first):
-        yield Item("NOP", 0, None, (first, first, None, None))
-
-
-def same_code(code: CodeType) -> CodeType:
-    """The same code object, taken apart and written again; tests compare the two."""
-    names = slots_of(code)
-    items = _body_items(code, _Layout({name: i for i, name in enumerate(names)}, {}), {}, 0)
-    encoded: Encoded = encode(items)
-    return code.replace(
-        co_code=encoded.code,
-        co_linetable=location_table(items, encoded.units, code.co_firstlineno),
-        co_exceptiontable=exception_table(handler_entries(items, encoded)),
-    )
 
 
 # ------------------------------------------------------------------------------------------ resume
