@@ -224,7 +224,7 @@ define(
 
 # Scalar types as functions: np.float32(x) ---------------------------------------------------------------------------
 def _scalar_call(dtype: np.dtype) -> Any:
-    """A scalar of a scalar, a cast array of an array; an array that has the dtype already is viewed."""
+    """A scalar of a scalar, a cast array of an array; an array that has the dtype already stays itself."""
 
     def expand(graph: Any, x: Any) -> Any:
         if is_literal(x):
@@ -238,9 +238,7 @@ def _scalar_call(dtype: np.dtype) -> Any:
         if not base.ndim:
             cast = graph.call("astype", x, dtype=dtype)
             return cast if base.scalar else graph.call("scalar", cast)
-        if base.dtype == dtype:
-            return graph.call("slice", x, starts=(0,) * base.ndim, steps=(1,) * base.ndim, sizes=base.shape)
-        return graph.call("astype", x, dtype=dtype)
+        return x if base.dtype == dtype else graph.call("astype", x, dtype=dtype)
 
     return expand
 

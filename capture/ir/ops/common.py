@@ -253,6 +253,12 @@ def known_layout(array: ArrayType) -> Any:
     return array.layout
 
 
+def require_visible_order(operands: Iterable[ArrayType], shape: Sequence[Size]) -> None:
+    """Refuse to order the axes of a result with elements after operands without: their strides are not tracked."""
+    if sum(size != 1 for size in shape) > 1 and 0 not in shape and any(0 in operand.shape for operand in operands):
+        raise CannotInfer("the memory order of the result depends on strides of an array without elements")
+
+
 def copy_order(array: ArrayType) -> tuple[int, ...]:
     """The memory order of a copy with ``order="K"``: by falling stride; axes that do not move come innermost."""
     if array.ndim < 2:

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Join, define
-from capture.ir.ops.common import allocated, broadcast_sizes, known_layout, lowered, one_axis, require_array
+from capture.ir.ops.common import (
+    allocated,
+    broadcast_sizes,
+    known_layout,
+    lowered,
+    one_axis,
+    require_array,
+    require_visible_order,
+)
 from capture.ir.ops.views import _ravel
 from capture.ir.types import ArrayType
 
@@ -79,6 +87,7 @@ def _infer_concatenate(arrays: Any, axis: int) -> ArrayType:
                 shape[k] = shape[k] + array.shape[k]
             elif broadcast_sizes(shape[k], array.shape[k]) != shape[k] or shape[k] != array.shape[k]:
                 raise CannotInfer("all the input array dimensions except for the concatenation axis must match")
+    require_visible_order(types, shape)
     return allocated(dtype, shape, _join_order(types))
 
 

@@ -21,6 +21,7 @@ from capture.ir.ops.common import (
     lowered,
     require_array,
     require_value,
+    require_visible_order,
     resolve,
 )
 from capture.ir.ops.views import _ravel
@@ -53,6 +54,7 @@ def _infer_matmul(x: Any, y: Any) -> ArrayType:
     dtype = resolve(np.matmul, a, b)[-1]
     if not shape:
         return scalar_type(dtype)
+    require_visible_order((a, b), stacked)
     order = [*_stacking_order(a, b, len(stacked)), *range(len(stacked), len(shape))]
     return allocated(dtype, shape, order)
 

@@ -41,6 +41,8 @@ def require_storable(value: Any, target: ArrayType) -> None:
     if isinstance(value, NumberType):
         if np.dtype(value.python) != target.dtype and target.dtype != np.float64:
             raise CannotInfer("a number that is not known may not fit the array")
+    elif value.scalar and value.dtype.kind == "f" and target.dtype.kind in "iu":
+        raise CannotInfer("NumPy converts a float scalar to some integers by way of Python, which may raise")
     elif broadcast_shapes([value.shape, target.shape]) != target.shape:
         raise CannotInfer(f"could not broadcast input array from shape {value.shape} into shape {target.shape}")
 
@@ -79,7 +81,9 @@ def write(graph: Any, target: Any, value: Any) -> Any:
 
 
 def _setitem(graph: Any, a: Any, key: Any, value: Any) -> Any:
-    view, _ = region_of(graph, a, key)
+    view, is_element = region_of(graph, a, key)
+    if is_element and getattr(getattr(value, "type", value), "ndim", 0):
+        raise CannotInfer("setting an array element with a sequence.")
     return write(graph, view, value)
 
 

@@ -67,16 +67,19 @@ def _is_scalar_arithmetic(x: Any, y: Any) -> bool:
 
     Otherwise (float32 with int64) it promotes both by way of the ufunc.
     """
-    for one, other in ((x, y), (y, x)):
-        if isinstance(one, ArrayType) and one.dtype.kind in "iuf" and _casts_safely(other, one.dtype):
-            return True
-    return False
+    if isinstance(x, ArrayType) and x.dtype.kind == "b":
+        return False  # np.bool on the left has no arithmetic of its own
+    pairs = ((x, y), (y, x))
+    return any(
+        isinstance(one, ArrayType) and one.dtype.kind in "iuf" and _casts_safely(other, one.dtype)
+        for one, other in pairs
+    )
 
 
 def _casts_safely(operand: Any, dtype: np.dtype) -> bool:
     kind = kind_of(operand)
     if isinstance(kind, np.dtype):
-        return isinstance(operand, ArrayType) and kind.kind != "b" and np.can_cast(kind, dtype, "safe")
+        return np.can_cast(kind, dtype, "safe")
     return kind is int or dtype.kind == "f"
 
 
@@ -166,8 +169,8 @@ def _unary(name: str, **facts: Any) -> None:
         operand = type_of_operand(x)
         if not isinstance(operand, ArrayType):
             raise CannotInfer("Python numbers have Python's own arithmetic")
-        if operand.scalar and operand.dtype.kind == "i" and name != "invert":
-            raise CannotInfer("the smallest integer has no opposite, and NumPy scalars warn of it")
+        if operand.scalar and operand.dtype.kind in "iu" and name in ("negative", "absolute"):
+            raise CannotInfer("NumPy scalars warn where an integer has no opposite")
         return graph.call(name, x)
 
     define(name=f"operator_{name}", signature="x, /", operands=("x",), expand=expand, **facts)

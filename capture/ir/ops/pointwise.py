@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Op, Pointwise, define
-from capture.ir.ops.common import is_literal, kind_of, like_ufunc, loop_of, resolve
+from capture.ir.ops.common import is_literal, known_layout, like_ufunc, loop_of, require_value, resolve
 from capture.ir.shapes import Expr
 from capture.ir.types import NumberType
 
@@ -116,7 +116,6 @@ def _infer_power(base: Any, exponent: Any) -> Any:
     dtype = resolve(np.power, base, exponent)[-1]
     if dtype.kind in "iu" and _may_be_negative(exponent):
         raise CannotInfer("integers to negative integer powers are not allowed")
-    kind_of(exponent)
     return like_ufunc(np.power)(base, exponent)
 
 
@@ -135,9 +134,12 @@ ufunc_record(
 )
 
 
-def _expand_clip(graph: Any, a: Any, a_min: Any = None, a_max: Any = None, **bounds: Any) -> Any:
-    """np.clip: a bound that is None is left out."""
-    low, high = bounds.get("min", a_min), bounds.get("max", a_max)
+def _expand_clip(graph: Any, a: Any, *bounds: Any) -> Any:
+    """np.clip: a bound that is None is left out; each bound has two names."""
+    given = [bound for bound in bounds if bound is not ...]
+    if len(given) != 2:
+        raise CannotInfer("clip needs both bounds")
+    low, high = given
     if low is None and high is None:
         raise CannotInfer("clip needs a bound")
     if low is None:
@@ -147,23 +149,37 @@ def _expand_clip(graph: Any, a: Any, a_min: Any = None, a_max: Any = None, **bou
     return graph.call("clip", a, low, high)
 
 
-for _name, _facts in {
-    "np_clip": {"calls": (np.clip,), "signature": "a, a_min=None, a_max=None"},
-    "ndarray_clip": {"methods": ("clip",), "signature": "a, min=None, max=None"},
-}.items():
-    define(name=_name, operands=("a", "a_min", "a_max", "min", "max"), expand=_expand_clip, **_facts)
+define(
+    name="np_clip",
+    signature="a, a_min=..., a_max=..., *, min=..., max=...",
+    operands=("a", "a_min", "a_max", "min", "max"),
+    calls=(np.clip,),
+    expand=_expand_clip,
+)
+define(
+    name="ndarray_clip",
+    signature="a, min=None, max=None",
+    operands=("a", "min", "max"),
+    methods=("clip",),
+    expand=_expand_clip,
+)
 
 
 # round ------------------------------------------------------------------------------------------------------------
 def _expand_round(graph: Any, a: Any, decimals: Any = 0) -> Any:
-    """np.round of floats: scale by a power of ten, round half to even, scale back."""
-    dtype = kind_of(a.type if hasattr(a, "type") else a)
-    if type(decimals) is not int or not isinstance(dtype, np.dtype) or dtype.kind != "f":
+    """np.round of floats: scale by a power of ten, round half to even, scale back.
+
+    With decimals NumPy's result is in Fortran order for Fortran operands and in C order for all others.
+    """
+    operand = require_value(getattr(a, "type", a), "round")
+    if type(decimals) is not int or operand.dtype.kind != "f":
         raise CannotInfer("only floats are rounded, to a known number of decimals")
     if decimals == 0:
         return graph.call("rint", a)
     if abs(decimals) > 22:
         raise CannotInfer("powers of ten beyond 1e22 are not exact")
+    if operand.ndim > 1 and not (known_layout(operand).is_c or known_layout(operand).is_f):
+        a = graph.call("copy", a, order="C")
     scale, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
     factor = float(10 ** abs(decimals))
     return graph.call(back, graph.call("rint", graph.call(scale, a, factor)), factor)

@@ -23,6 +23,7 @@ from capture.ir.ops.common import (
     many_axes,
     one_axis,
     require_value,
+    require_visible_order,
 )
 from capture.ir.shapes import Size, product
 from capture.ir.types import ArrayType, keep_order, scalar_type
@@ -42,6 +43,7 @@ def reduced(a: ArrayType, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> 
         kept = [k for k in range(a.ndim) if k not in axis]
         shape = [shape[k] for k in kept]
         order = [kept.index(k) for k in order if k in kept]
+    require_visible_order((a,), shape)
     return allocated(dtype, shape, order) if shape else scalar_type(dtype)
 
 

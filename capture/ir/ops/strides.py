@@ -100,15 +100,14 @@ def _scaled_ranks(ranks: Sequence[int], moving: Sequence[int], factors: Sequence
 
     try:
         order = sorted(moving, key=cmp_to_key(compare))
-        places = [0, *(int(compare(a, b) != 0) for a, b in pairwise(order))]
         if any(compare(one, other) > 0 for k, one in enumerate(order) for other in order[k + 1 :]):
             return None
     except ArithmeticError:
         return None
     result = [0] * len(ranks)
-    rank = 1
-    for axis, place in zip(order, places, strict=True):
-        rank += place
+    rank = 0
+    for place, axis in enumerate(order):
+        rank += place == 0 or compare(order[place - 1], axis) != 0
         result[axis] = rank
     return tuple(result)
 
@@ -216,7 +215,7 @@ def reshaped_layout(base: ArrayType, shape: Sequence[Size]) -> Layout | None:
 def _regrouped_layout(layout: Layout, old: Sequence[Size], new: Sequence[Size]) -> Layout | None:
     """Where each group keeps one moving axis, ranks move along; splitting any but the outermost axis hides the order."""
     ranks = [0] * len(new)
-    highest = max(layout.ranks)
+    highest = max(layout.ranks, default=0)
     for axes, places in reshape_groups(old, new):
         moving = [place for place in places if new[place] != 1]
         rank = layout.ranks[axes[-1]] if axes else 0
