@@ -1,0 +1,243 @@
+"""From a graph to a callable: the whole of code generation, step by step.
+
+In: a verified graph. Out: an executor, called with the graph's inputs; ``plan_graph`` stops at the plan, which
+needs no compiler.
+
+>>> run = compile_graph(graph)
+>>> run(x, y)
+(array([...]),)
+
+decompose → lower → schedule → build nests → place memory → render → compile (cached) → load
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from capture.inductor.csource import CUnit
+from capture.inductor.loops import Memory, Reduction
+from capture.inductor.lower import Lowered, Unit, lower
+from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
+from capture.inductor.nest import Nest, build_nest
+from capture.inductor.plan import ExternStep, Flag, Input, KernelInfo, KernelStep, Plan, View
+from capture.inductor.render import Rendered, flagged_nodes, nanoseconds, partials_of, render_nest, render_unit
+from capture.inductor.schedule import Group, Schedule, schedule
+from capture.ir.graph import Graph, Node, buffer, map_nodes
+from capture.ir.shapes import Size, product
+from capture.ir.types import ArrayType
+
+Partials = dict[Nest, dict[Reduction, list[Memory]]]
+
+
+def compile_graph(graph: Graph, options: Mapping[str, Any] | None = None) -> Any:
+    """The executor of a graph. ToolchainError without a working compiler, BackendError for what cannot be compiled."""
+    from capture.inductor import cache, executor, toolchain
+
+    found = toolchain.find()
+    plan = plan_graph(graph, options, simd_math=found.simd_math)
+    return executor.load(plan, str(cache.load(plan.source, found)))
+
+
+def plan_graph(graph: Graph, options: Mapping[str, Any] | None = None, *, simd_math: bool = True) -> Plan:
+    """The plan of a graph: C source, buffers, steps."""
+    return _plan(schedule(lower(prepare(graph))), simd_math)
+
+
+def prepare(graph: Graph) -> Graph:
+    """Put other ops in the place of those that are only written in terms of them."""
+    from capture.ir.passes import decompose
+
+    return decompose(graph)
+
+
+def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
+    lowered = scheduled.lowered
+    nests = _build_nests(scheduled)
+    partials: Partials = {nest: partials_of(nest) for nest in nests.values()}
+    numbers = number_inputs(lowered)
+    memories, offsets, arena = _place(scheduled, nests, partials)
+    flagged = flagged_nodes(list(nests.values()), lowered.order)
+    rendered = Rendered(_c_unit(memories, flagged, numbers))
+    for nest in nests.values():
+        render_nest(rendered, nest, partials[nest])
+    steps = _steps(scheduled, nests, rendered, numbers)
+    results = tuple(map_nodes(value, lambda node: _view(node, lowered, numbers)) for value in lowered.graph.outputs)
+    buffers = make_buffers(lowered, memories, offsets, numbers)
+    arena_number = numbers.of(arena) if any(memory.kind == "arena" for memory in memories) else -1
+    source = render_unit(rendered, f"graph {lowered.graph.name}", numbers.lines, simd_math)
+    written = {unit.memory for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"}
+    return Plan(
+        name=lowered.graph.name,
+        source=source,
+        inputs=tuple(_input(node, lowered.memory[node] in written) for node in lowered.graph.placeholders),
+        number_count=numbers.count,
+        constants=tuple((number, value) for value, number in numbers.constants.items()),
+        needs_sizes=bool(numbers.computed),
+        buffers=buffers,
+        arena_bytes=arena_number,
+        steps=steps,
+        results=results,
+        flags=tuple(Flag(_label(node), node.position) for node in flagged),
+        writes=bool(written),
+        kernels=tuple(_info(nest, rendered) for nest in nests.values()),
+    )
+
+
+def _build_nests(scheduled: Schedule) -> dict[Group, Nest]:
+    """A nest for each group that has anything to do: domains without elements have no kernel."""
+    nests: dict[Group, Nest] = {}
+    for group in scheduled.groups:
+        if _is_empty(group):
+            continue
+        last = group.units[-1].node
+        nests[group] = build_nest(f"{last.name}_kernel{len(nests)}", group, scheduled)
+    return nests
+
+
+def _is_empty(group: Group) -> bool:
+    return any(isinstance(group.axes[axis], int) and group.axes[axis] == 0 for axis in group.kept)
+
+
+def _place(
+    scheduled: Schedule, nests: Mapping[Group, Nest], partials: Partials
+) -> tuple[list[Memory], Mapping[Memory, Size], Size]:
+    """All memory in use, the offsets of what is in the arena, and the arena's size."""
+    lowered = scheduled.lowered
+    lives: dict[Memory, tuple[int, int]] = {}
+    used: dict[Memory, None] = {}
+    for number, step in enumerate(scheduled.steps):
+        for memory in _memory_of_step(step, scheduled, nests, partials):
+            used[memory] = None
+            if memory.kind == "arena":
+                born, _ = lives.get(memory, (number, number))
+                lives[memory] = (born, number)
+    for value in lowered.graph.outputs:
+        for node in _nodes(value):
+            memory = lowered.memory[buffer(node)]
+            used[memory] = None
+            if memory.kind == "arena":
+                lives[memory] = (lives.get(memory, (0, 0))[0], len(scheduled.steps))
+    offsets, arena = place_in_arena(lives)
+    return all_memory(lowered, (), used), offsets, arena
+
+
+def _nodes(value: Any) -> Iterable[Node]:
+    found: list[Node] = []
+    map_nodes(value, found.append)
+    return found
+
+
+def _memory_of_step(
+    step: Group | Unit, scheduled: Schedule, nests: Mapping[Group, Nest], partials: Partials
+) -> Iterable[Memory]:
+    lowered = scheduled.lowered
+    if isinstance(step, Unit):
+        yield lowered.memory[step.node]
+        for operand in step.node.inputs:
+            yield lowered.memory[buffer(operand)]
+        return
+    for unit in step.units:
+        if unit.memory is not None:
+            yield unit.memory
+    nest = nests.get(step)
+    if nest is not None:
+        yield from (value.data.memory for value in nest.values if value.op == "load")
+        for group in partials[nest].values():
+            yield from group
+
+
+def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers) -> CUnit:
+    unit = CUnit()
+    unit.buffers = {memory: memory.number for memory in memories}
+    unit.flags = {node: number for number, node in enumerate(flagged)}
+    unit.number_reads = {symbol.name: text for symbol, text in numbers.reads.items()}
+    return unit
+
+
+def _label(node: Node) -> str:
+    """What NumPy's warnings call the operation."""
+    return "cast" if node.target == "store" else node.op.label or node.op.name
+
+
+# Steps, inputs, results -------------------------------------------------------------------------------------------
+def _steps(
+    scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered, numbers: Numbers
+) -> tuple[KernelStep | ExternStep, ...]:
+    steps: list[KernelStep | ExternStep] = []
+    for step in scheduled.steps:
+        if isinstance(step, Unit):
+            steps.append(_extern(step, scheduled.lowered, numbers))
+        elif step in nests:
+            for launch in rendered.launches[nests[step]]:
+                scratch = numbers.of(launch.scratch) if launch.scratch else -1
+                steps.append(
+                    KernelStep(launch.symbol, numbers.of(launch.extent), numbers.of(launch.work), launch.grain, scratch)
+                )
+    return tuple(steps)
+
+
+def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
+    node = unit.node
+
+    def operand(value: Any) -> Any:
+        return map_nodes(value, lambda each: _view(each, lowered, numbers))
+
+    args = tuple(map(operand, node.args))
+    kwargs = tuple((name, operand(value)) for name, value in node.params.items())
+    return ExternStep(node.op.reference, args, kwargs, lowered.memory[node].number)
+
+
+def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
+    """A node as an operand of an extern call or as a result."""
+    memory = lowered.memory[buffer(node)]
+    type = node.type
+    if not isinstance(type, ArrayType) or memory.number < 0:
+        return View(memory.number, numbers.of(0), (), (), memory.dtype, scalar=True, whole=True)
+    place = lowered.strided(node)
+    size = memory.dtype.itemsize
+    return View(
+        memory.number,
+        numbers.of(place.offset * size),
+        numbers.all_of(place.shape),
+        numbers.all_of(place.strides, size),
+        memory.dtype,
+        scalar=type.scalar,
+        whole=is_own_array(node, lowered, memory),
+    )
+
+
+def _input(node: Node, written: bool) -> Input:
+    type = node.type
+    if not isinstance(type, ArrayType):
+        return Input(type.python.__name__)
+    return Input("scalar" if type.scalar else "array", type.dtype, type.ndim, written)
+
+
+def _info(nest: Nest, rendered: Rendered) -> KernelInfo:
+    names = dict.fromkeys(value.label for value in nest.values if value.label)
+    names.update((unit.node.name, None) for unit in nest.units)
+    texts = [text.body for text in rendered.texts if text.name in (nest.name, f"{nest.name}_combine")]
+    points = product(nest.group.axes)
+    count = points if isinstance(points, int) else 0
+    arithmetic = sum(value.op not in ("load", "constant", "index", "kept") for value in nest.values)
+    return KernelInfo(nest.name, tuple(names), "\n".join(texts), _bytes(nest), count * arithmetic)
+
+
+def _bytes(nest: Nest) -> int:
+    """Bytes that one call of the nest reads and writes, each array once."""
+    sizes: dict[Memory, int] = {}
+    places = [write.place.memory for write in nest.writes]
+    for memory in (*places, *(value.data.memory for value in nest.values if value.op == "load")):
+        count = product(memory.shape)
+        sizes[memory] = count * memory.dtype.itemsize if isinstance(count, int) else 0
+    return sum(sizes.values())
+
+
+def work_of(nest: Nest) -> float:
+    return nanoseconds(nest)
+
+
+__all__ = ["compile_graph", "np", "plan_graph"]

@@ -1,0 +1,129 @@
+"""What the writers of C share: lines with indentation, names of types, and what one C file uses.
+
+In: pieces of text. Out: ``Lines``, and a ``CUnit`` that knows the buffers, flags, helpers and functions in use.
+
+>>> lines = Lines()
+>>> with lines.block("for (i64 i = 0; i < n; i++)"):
+...     lines.add("out[i] = x[i];")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from capture.inductor.helpers import MATH_USED, helper_text, state_helper
+from capture.inductor.loops import Access, Memory, Value
+from capture.inductor.vocabulary import C_TYPES, RULES
+from capture.ir.graph import Node
+from capture.ir.shapes import Expr, Size, to_c
+
+CACHE_LINE = 64
+
+
+class Lines:
+    """Lines of C, indented by the braces around them."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def add(self, *texts: str) -> None:
+        for text in texts:
+            self.lines.append("    " * self.depth + text if text else "")
+
+    @contextmanager
+    def block(self, head: str = "") -> Iterator[None]:
+        self.add(f"{head} {{" if head else "{")
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.add("}")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass
+class CUnit:
+    """One C file: the ids of buffers and flags, the C of run-time sizes, and what its kernels use."""
+
+    buffers: dict[Memory, int] = field(default_factory=dict)
+    flags: dict[Node, int] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)  # names that size expressions go by
+    number_reads: dict[str, str] = field(default_factory=dict)  # C that reads a named size at each call
+    helpers: dict[str, str] = field(default_factory=dict)
+    math: dict[str, int] = field(default_factory=dict)
+
+    def size(self, size: Size) -> str:
+        return to_c(size, self.numbers) if isinstance(size, Expr) else str(size)
+
+    def use(self, value: Value) -> None:
+        """Note the functions that the C of ``value`` calls."""
+        if value.op == "cast":
+            source = value.args[0].dtype
+            if source.kind == "f" and value.dtype == np.uint64:
+                self.helpers[f"cast_u64_{C_TYPES[source]}"] = helper_text("cast_u64", source)
+            return
+        rule, dtype = RULES[value.op], value.args[-1].dtype
+        if dtype.kind == "f":
+            for name in (rule.math, *MATH_USED.get(rule.name, ())):
+                if name:
+                    self.math[name + ("f" if dtype == np.float32 else "")] = max(1, rule.arity if rule.math == name else 1)
+            if rule.name in ("floor_divide", "remainder"):
+                self.math["fmodf" if dtype == np.float32 else "fmod"] = 2
+        if rule.helper(dtype):
+            self.helpers[f"{rule.name}_{C_TYPES[dtype]}"] = helper_text(rule.name, dtype)
+
+    def state_helper(self, name: str, short: str) -> None:
+        """Note a function for the state of a reduction."""
+        self.helpers.setdefault(f"{name}_{short}", state_helper(name, short))
+
+    def element(self, place: Access, data: str = "") -> str:
+        """The element of an array that an access means."""
+        return f"{data or pointer(place.memory)}[{self.offset(place)}]"
+
+    def offset(self, place: Access) -> str:
+        terms = [self.size(place.base)] if not isinstance(place.base, int) or place.base else []
+        for axis, stride in place.strides:
+            if isinstance(stride, int) and stride == 1:
+                terms.append(axis.name)
+            else:
+                text = self.size(stride)
+                terms.append(f"{axis.name} * {text}" if isinstance(stride, int) and stride > 0 else f"{axis.name} * ({text})")
+        if isinstance(place.rest, Expr):
+            terms.append(f"({self.size(place.rest)})")
+        return " + ".join(terms) or "0"
+
+
+@dataclass
+class Scratch:
+    """Memory of one thread: arrays one after the other, each on a cache line of its own."""
+
+    unit: CUnit
+    arrays: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # C type, offset, bytes
+    bytes: int = 0
+
+    def array(self, name: str, dtype: np.dtype, count: int) -> str:
+        if name not in self.arrays:
+            self.arrays[name] = (C_TYPES[dtype], self.bytes, count * dtype.itemsize)
+            self.bytes += -(-count * dtype.itemsize // CACHE_LINE) * CACHE_LINE
+        return name
+
+    def declarations(self) -> list[str]:
+        return [
+            f"{ctype} *restrict {name} = ({ctype} *)(scratch + {offset});"
+            for name, (ctype, offset, _) in self.arrays.items()
+        ]
+
+
+def pointer(memory: Memory) -> str:
+    return f"{memory.name}_data"
+
+
+def local_type(dtype: np.dtype) -> str:
+    """The C type of a local variable."""
+    return "_Bool" if dtype.kind == "b" else C_TYPES[dtype]

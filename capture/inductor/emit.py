@@ -1,0 +1,405 @@
+"""The body of a kernel: a ``Nest`` as lines of C.
+
+In: a nest, and the ``CUnit`` that collects what its kernels use. Out: the lines inside a kernel's loop over outer
+iterations, in one of three modes: *fast* computes; *checked* computes the same on the same inputs, writes nothing,
+and notes what each operation raised; *combine* merges the chunks of split reductions and goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import numpy as np
+
+from capture.inductor.combining import PAIRWISE, LaneStates, RowStates, carries_position, state_dtype
+from capture.inductor.csource import CUnit, Lines, Scratch, local_type
+from capture.inductor.helpers import raised_helper
+from capture.inductor.loops import Memory, Reduction, Value
+from capture.inductor.nest import TILE, Axis, Nest, Write
+from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW
+from capture.inductor.vocabulary import C_TYPES, IEEE, INTEGER, RULES, cast_invalid, cast_text, literal
+from capture.ir.shapes import Size, product
+
+FAST, CHECKED, COMBINE = "fast", "checked", "combine"
+
+
+class Body:
+    """Writes the body of one nest in one mode."""
+
+    def __init__(self, nest: Nest, unit: CUnit, mode: str, partials: dict[Reduction, list[Memory]]) -> None:
+        self.nest, self.unit, self.mode, self.partials = nest, unit, mode, partials
+        self.lines, self.scratch = Lines(), Scratch(unit)
+        self.lane = nest.lanes.symbol if nest.lanes else None
+        self.suspects = False
+        self.backups = self.keep_inputs()
+        self.rows = self.row_values()
+        self.crossing = self.crossing_values() if self.lane else set()
+        self.names = {reduction: self.local(reduction.kept) for reduction in nest.reductions if reduction.kept}
+
+    # names ------------------------------------------------------------------------------------------------------
+    def local(self, value: Value) -> str:
+        if value.op == "load":
+            return f"{value.data.memory.name}_{value.number}"
+        return f"{value.label or 'value'}_{value.number}"
+
+    def name(self, value: Value) -> str:
+        """What the value is called where it is used."""
+        if value.op == "constant":
+            return literal(value.data, value.dtype)
+        return f"{self.local(value)}_lanes[lane]" if value in self.crossing else self.local(value)
+
+    # which values stand where -----------------------------------------------------------------------------------
+    def row_values(self) -> list[Value]:
+        """The values outside the inner loops that this body needs, in order."""
+        nest = self.nest
+        stack: list[Value] = []
+        if self.mode != COMBINE:
+            for phase in range(nest.phases):
+                for value in nest.needed(nest.roots(phase), phase):
+                    stack.extend(value.args)
+                stack.extend(nest.roots(phase))
+        if self.mode == COMBINE or not nest.is_split:
+            stack.extend(write.value for write in self.row_writes())
+        found: dict[Value, None] = {}
+        while stack:
+            value = stack.pop()
+            if value not in found and not nest.is_inner(value):
+                found[value] = None
+                stack.extend(value.args)
+        return sorted(found, key=lambda value: value.number)
+
+    def row_writes(self) -> list[Write]:
+        return [write for write in self.nest.writes if not self.nest.in_loop(write)]
+
+    def crossing_values(self) -> set[Value]:
+        """Values of a lane that are used in another loop than the one that computes them."""
+        used: set[Value] = set()
+        for value in self.rows:
+            used.update(arg for arg in value.args if arg.phase < value.phase)
+            if value.op == "kept":
+                used.add(value)
+        used.update(write.value for write in self.row_writes() if write.phase > write.value.phase)
+        for phase in range(self.nest.phases):
+            for value in (*self.nest.needed(self.nest.roots(phase), phase), *self.nest.roots(phase)):
+                used.update((value, *value.args))
+        rows = set(self.rows)
+        return {value for value in used & rows if self.lane in value.axes and value.op != "constant"}
+
+    def keep_inputs(self) -> dict[Value, str]:
+        """Copies of what the nest overwrites, for the checked form, which runs afterwards."""
+        nest = self.nest
+        if not nest.raises or self.mode == COMBINE:
+            return {}
+        overwritten = set(nest.overwritten)
+        loads = [value for value in nest.values if value.op == "load" and value.data.memory in overwritten]
+        return {v: self.scratch.array(f"{self.local(v)}_before", v.dtype, nest.batch * self.items(v)) for v in loads}
+
+    # positions in arrays of one row or block --------------------------------------------------------------------
+    def items(self, value: Value) -> int:
+        """How many elements the value has in one outer iteration."""
+        nest = self.nest
+        count: Size = 1
+        if nest.is_inner(value):
+            count = nest.chunk if nest.form == "map" and nest.chunk else product(axis.size for axis in nest.inner)
+        if self.lane in value.axes:
+            count = count * nest.width
+        assert isinstance(count, int)
+        return count
+
+    def position(self, value: Value) -> str:
+        """The place of the value's element among those of one outer iteration."""
+        nest, text = self.nest, "0"
+        if nest.is_inner(value):
+            first, *others = nest.inner
+            text = f"{first.symbol.name} - start" if nest.chunk else first.symbol.name
+            for axis in others:
+                text = f"({text}) * {self.unit.size(axis.size)} + {axis.symbol.name}"
+        if self.lane in value.axes:
+            text = f"({text}) * {nest.width} + lane" if text != "0" else "lane"
+        return text
+
+    def backup(self, value: Value) -> str:
+        base = "" if self.nest.batch == 1 else f"(row - first) * {self.items(value)} + "
+        return f"{self.backups[value]}[{base}{self.position(value)}]"
+
+    # statements -------------------------------------------------------------------------------------------------
+    def text(self, value: Value) -> str:
+        """The C that computes a value from its operands."""
+        if value.op == "load":
+            if self.mode == CHECKED and value in self.backups:
+                return self.backup(value)
+            text = self.unit.element(value.data)
+            return f"{text} != 0" if value.dtype.kind == "b" else text
+        if value.op == "index":
+            return self.unit.size(value.data)
+        self.unit.use(value)
+        operands = tuple(map(self.name, value.args))
+        if value.op == "cast":
+            return cast_text(value.args[0].dtype, value.dtype, operands[0])
+        return RULES[value.op].text(value.args[-1].dtype, operands)
+
+    def compute(self, value: Value) -> None:
+        """One value, where it is not there yet; in the checked form with what it raises."""
+        if value.op in ("constant", "kept"):
+            return
+        target = self.local(value)
+        if value in self.crossing:
+            target = f"{self.scratch.array(f'{target}_lanes', value.dtype, self.nest.width)}[lane]"
+            self.lines.add(f"{target} = {self.text(value)};")
+        else:
+            self.lines.add(f"const {local_type(value.dtype)} {target} = {self.text(value)};")
+        if self.mode == FAST and value in self.backups:
+            self.lines.add(f"{self.backup(value)} = {target};")
+        if value.node is not None:
+            self.note(value)
+
+    def note(self, value: Value) -> None:
+        """What an operation raises: a suspicion in the fast form, a flag in the checked one."""
+        software = value.op != "cast" and RULES[value.op].may_raise(value.args[-1].dtype) == INTEGER
+        if self.mode != FAST:
+            self.lines.add(f"flags[{self.unit.flags[value.node]}] |= {self.raised(value)};")
+        elif software:
+            self.suspects = True
+            self.lines.add(f"suspect |= {self.name(value.args[1])} == 0{self.overflows(value, ' || {}')};")
+
+    def overflows(self, value: Value, form: str) -> str:
+        dtype = value.dtype
+        if value.op != "floor_divide" or dtype.kind != "i":
+            return ""
+        a, b = map(self.name, value.args)
+        return form.format(f"({b} == -1 && {a} == LOWEST_{C_TYPES[dtype]})")
+
+    def raised(self, value: Value) -> str:
+        operands = tuple(map(self.name, value.args))
+        result, source = self.name(value), value.args[-1].dtype
+        if value.op == "cast":
+            if value.dtype.kind != "f":
+                return f"{cast_invalid(value.dtype, operands[0])} ? {FLAG_INVALID} : 0"
+            rule, pole, kind = None, "0", IEEE
+        else:
+            rule = RULES[value.op]
+            pole, kind = rule.pole.format(*operands, f="f" if source == np.float32 else "") or "0", rule.may_raise(source)
+        if kind == INTEGER:
+            return f"{operands[1]} == 0 ? {FLAG_DIVIDE} : {self.overflows(value, f'{{}} ? {FLAG_OVERFLOW} : ') or ''}0"
+        short = C_TYPES[source]
+        self.unit.helpers.setdefault(f"raised_by{len(operands)}_{short}", raised_helper(len(operands), short))
+        overflow = FLAG_OVERFLOW | FLAG_INVALID if value.op == "floor_divide" else FLAG_OVERFLOW
+        infinite = f"{pole} ? {FLAG_DIVIDE} : {overflow}" if pole != "0" else str(overflow)
+        return f"raised_by{len(operands)}_{short}({', '.join((result, *operands, infinite))})"
+
+    def write(self, write: Write) -> None:
+        if self.mode != CHECKED:
+            self.lines.add(f"{self.unit.element(write.place)} = {self.name(write.value)};")
+
+    # the body ---------------------------------------------------------------------------------------------------
+    def build(self) -> str:
+        nest = self.nest
+        if nest.form == "columns":
+            self.lines.add(f"const i64 lanes = {self.block_lanes()};")
+        passes = 0 if self.mode == COMBINE else nest.phases
+        if self.mode == COMBINE:
+            self.section(0)
+            self.merge_chunks()
+        for phase in range(passes):
+            self.section(phase)
+            self.loop(phase)
+        if self.mode == COMBINE:
+            self.section(1)
+        elif nest.is_split:
+            self.keep_chunk()
+        else:
+            self.section(passes)
+        return str(self.lines)
+
+    def block_lanes(self) -> str:
+        assert self.nest.lanes is not None
+        size, width = self.nest.lanes.size, self.nest.width
+        if isinstance(size, int) and size % width == 0:
+            return str(width)
+        return f"MINIMUM({width}, {self.unit.size(size)} - block)"
+
+    def section(self, phase: int) -> None:
+        """What is computed and written outside the inner loops, before pass ``phase``."""
+        values = [value for value in self.rows if value.phase == phase]
+        writes = [write for write in self.row_writes() if write.phase == phase]
+        if self.nest.is_split and self.mode != COMBINE:
+            writes = []
+        for value in values:
+            if self.lane not in value.axes:
+                self.compute(value)
+        if self.lane is None:
+            for write in writes:
+                self.write(write)
+            return
+        values = [v for v in values if self.lane in v.axes and v.op not in ("kept", "constant")]
+        if values or writes and self.mode != CHECKED:
+            with self.lane_loop():
+                for value in values:
+                    self.compute(value)
+                for write in writes:
+                    self.write(write)
+
+    def lane_loop(self) -> ExitStack:
+        """A loop over the lanes of a block, as a context."""
+        assert self.lane is not None
+        stack = ExitStack()
+        if self.mode == FAST:
+            self.lines.add("#pragma omp simd")
+        stack.enter_context(self.lines.block("for (i64 lane = 0; lane < lanes; lane++)"))
+        self.lines.add(f"const i64 {self.lane.name} = block + lane;")
+        return stack
+
+    def reductions(self, phase: int) -> list[Reduction]:
+        return [reduction for reduction in self.nest.reductions if reduction.phase == phase]
+
+    def loop(self, phase: int) -> None:
+        """One pass over the inner axes."""
+        if self.lane is None:
+            self.row_loop(phase)
+        else:
+            self.lane_loops(phase)
+
+    def row_loop(self, phase: int) -> None:
+        nest, lines = self.nest, self.lines
+        reductions, checked = self.reductions(phase), self.mode == CHECKED
+        states = RowStates(reductions, self.names, lines, self.unit)
+        length = nest.chunk or product(axis.size for axis in nest.inner)
+        states.begin(length if reductions else 1, checked)
+        with ExitStack() as stack:
+            for axis in nest.inner[:-1]:
+                stack.enter_context(lines.block(self.axis_loop(axis)))
+            last = nest.inner[-1]
+            begin, end = self.axis_range(last)
+            if states.tall:
+                stack.enter_context(lines.block(f"for (i64 part = {begin}; part < {end}; part += {PAIRWISE})"))
+                lines.add(f"const i64 part_end = MINIMUM(part + {PAIRWISE}, {end});")
+                states.begin_block()
+                begin, end = "part", "part_end"
+            mark = len(lines.lines)
+            symbol = last.symbol.name
+            with lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}; {symbol}++)"):
+                self.elements(phase, states)
+            if self.mode == FAST and states.is_vector:
+                suspect = " reduction(|:suspect)" if self.suspects else ""
+                lines.lines.insert(mark, "    " * lines.depth + f"#pragma omp simd{states.clauses}{suspect}")
+            states.end_block()
+        for reduction in reductions:
+            states.finish(reduction, self.flag(reduction))
+
+    def flag(self, reduction: Reduction) -> int:
+        return self.unit.flags[reduction.node] if self.mode == CHECKED and reduction.may_raise else -1
+
+    def axis_range(self, axis: Axis) -> tuple[str, str]:
+        if self.nest.chunk and axis is self.nest.inner[0]:
+            return "start", "stop"
+        return "0", self.unit.size(axis.size)
+
+    def axis_loop(self, axis: Axis) -> str:
+        begin, end = self.axis_range(axis)
+        name = axis.symbol.name
+        return f"for (i64 {name} = {begin}; {name} < {end}; {name}++)"
+
+    def lane_loops(self, phase: int) -> None:
+        nest, lines = self.nest, self.lines
+        reductions, checked = self.reductions(phase), self.mode == CHECKED
+        with lines.block():
+            states = LaneStates(reductions, self.names, lines, self.unit, self.scratch)
+            length: Size = product(axis.size for axis in nest.inner)
+            starts = states.begin(length if reductions else 1, nest.width, checked)
+            self.each_lane(starts)
+            with ExitStack() as stack:
+                for axis in nest.inner:
+                    stack.enter_context(lines.block(self.axis_loop(axis)))
+                mark = len(lines.lines)
+                with self.lane_loop():
+                    self.elements(phase, states)
+                if self.suspects and not checked and "suspect" in "".join(lines.lines[mark:]):
+                    lines.lines[mark] += " reduction(|:suspect)"
+                states.end_row()
+            flags = {r: self.unit.flags[r.node] for r in reductions if checked and r.may_raise}
+            self.each_lane(states.finish(flags))
+
+    def each_lane(self, statements: Sequence[str]) -> None:
+        if statements:
+            with self.lines.block("for (i64 lane = 0; lane < lanes; lane++)"):
+                self.lines.add(*statements)
+
+    def elements(self, phase: int, states: RowStates | LaneStates) -> None:
+        """The innermost statements of a pass."""
+        nest = self.nest
+        for value in nest.needed(nest.roots(phase), phase):
+            if value in nest.saved and value.phase < phase:
+                array = f"{self.local(value)}_saved"
+                self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {array}[{self.position(value)}];")
+                continue
+            self.compute(value)
+            if value in nest.saved:
+                array = self.scratch.array(f"{self.local(value)}_saved", value.dtype, self.items(value))
+                self.lines.add(f"{array}[{self.position(value)}] = {self.local(value)};")
+        for reduction in self.reductions(phase):
+            position = self.unit.size(reduction.position)
+            states.step(reduction, self.name(reduction.element), f"({position})", self.mode == CHECKED)
+        for write in nest.writes:
+            if nest.in_loop(write) and write.phase == phase:
+                self.write(write)
+
+    # chunks of a split reduction --------------------------------------------------------------------------------
+    def chunk_index(self, chunk: str, row: str) -> str:
+        """The place of a chunk's state: rows, then chunks, then lanes."""
+        place = f"{row} * {self.chunks()} + {chunk}"
+        return f"({place}) * {self.unit.size(self.nest.lanes.size)} + block + lane" if self.nest.lanes else place
+
+    def chunks(self) -> str:
+        first = self.nest.inner[0].size
+        assert isinstance(first, int)
+        return str(-(-first // self.nest.chunk))
+
+    def keep_chunk(self) -> None:
+        """The state of each reduction after one chunk goes to memory."""
+        place = self.chunk_index("chunk", "outer")
+        texts: list[str] = []
+        for reduction in self.nest.reductions:
+            name, (memory, *where) = self.names[reduction], self.partials[reduction]
+            result = f"{name}_lanes[lane]" if self.lane else name
+            best = f"{name}_best[lane]" if self.lane else f"{name}_state"
+            texts.append(f"{memory.name}_data[{place}] = {best if carries_position(reduction) else result};")
+            texts += [f"{memory.name}_data[{place}] = {result};" for memory in where]
+        if self.mode == CHECKED:
+            return
+        if self.lane:
+            self.each_lane(texts)
+        else:
+            self.lines.add(*texts)
+
+    def merge_chunks(self) -> None:
+        nest, lines = self.nest, self.lines
+        if self.lane is None:
+            states: RowStates | LaneStates = RowStates(nest.reductions, self.names, lines, self.unit)
+            states.begin(TILE, True)
+        else:
+            states = LaneStates(nest.reductions, self.names, lines, self.unit, self.scratch)
+            self.each_lane(states.begin(TILE, nest.width, True))
+        with lines.block(f"for (i64 chunk = 0; chunk < {self.chunks()}; chunk++)"):
+            if isinstance(states, RowStates):
+                states.begin_block()
+                self.merge_one(states)
+                states.end_block()
+            else:
+                with self.lane_loop():
+                    self.merge_one(states)
+                states.end_row()
+        flags = {r: self.unit.flags[r.node] for r in nest.reductions if r.may_raise}
+        if isinstance(states, RowStates):
+            for reduction in nest.reductions:
+                states.finish(reduction, flags.get(reduction, -1))
+        else:
+            self.each_lane(states.finish(flags))
+
+    def merge_one(self, states: RowStates | LaneStates) -> None:
+        place = self.chunk_index("chunk", "outer")
+        for reduction in self.nest.reductions:
+            name, (memory, *where) = self.names[reduction], self.partials[reduction]
+            self.lines.add(f"const {local_type(state_dtype(reduction))} {name}_chunk = {memory.name}_data[{place}];")
+            position = f"{where[0].name}_data[{place}]" if where else "0"
+            states.step(reduction, f"{name}_chunk", position, True)

@@ -1,0 +1,237 @@
+"""C of the scalar operations that are more than an expression, by name and class of dtype.
+
+In: the name of a rule and a dtype. Out: the text of a ``static inline`` function, written into a unit only when
+it is used. All are free of branches on the data where that lets loops be vectorised.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from capture.inductor.vocabulary import C_TYPES, CLASSES
+
+_SIGNED_DIVISION = """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    const int special = b == 0 | (b == -1 & a == {low});  /* zero, or a quotient that wraps */
+    const {T} divisor = special ? ({T})1 : b;
+    {body}
+}}
+"""
+
+_TEXTS: dict[tuple[str, str], str] = {
+    ("floor_divide", "i"): _SIGNED_DIVISION.replace(
+        "{body}",
+        """const {T} quotient = ({T})(a / divisor), rest = ({T})(a - quotient * divisor);
+    return b == 0 ? ({T})0 : ({T})(quotient - (rest != 0 & ((rest < 0) != (divisor < 0))));""",
+    ),
+    ("remainder", "i"): _SIGNED_DIVISION.replace(
+        "{body}",
+        """const {T} rest = ({T})(a % divisor);
+    return (rest != 0 & ((rest < 0) != (divisor < 0))) ? ({T})(rest + divisor) : rest;""",
+    ),
+    ("fmod", "i"): _SIGNED_DIVISION.replace("{body}", "return ({T})(a % divisor);"),
+    ("floor_divide", "u"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    return b == 0 ? ({T})0 : ({T})(a / (b == 0 ? ({T})1 : b));
+}}
+""",
+    ("remainder", "u"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    return b == 0 ? ({T})0 : ({T})(a % (b == 0 ? ({T})1 : b));
+}}
+""",
+    ("remainder", "f"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    const {T} rest = fmod{f}(a, b);
+    if (b == 0)
+        return rest;
+    if (rest == 0)
+        return __builtin_copysign{f}(0, b);
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}}
+""",
+    ("floor_divide", "f"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    if (b == 0)
+        return a / b;
+    const {T} rest = fmod{f}(a, b);
+    {T} quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0))
+        quotient -= 1;
+    if (quotient == 0)
+        return __builtin_copysign{f}(0, a / b);
+    const {T} whole = __builtin_floor{f}(quotient);
+    return quotient - whole > ({T})0.5 ? whole + 1 : whole;
+}}
+""",
+    ("power", "i"): """\
+static inline {T} {name}({T} base, {T} exponent)
+{{
+    {T} result = 1;
+    for (; exponent > 0; exponent >>= 1) {{
+        result = exponent & 1 ? ({T})(result * base) : result;
+        base = ({T})(base * base);
+    }}
+    return result;
+}}
+""",
+    ("left_shift", "i"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    return (u64)b < {bits} ? ({T})(a << (b & ({bits} - 1))) : ({T})0;
+}}
+""",
+    ("right_shift", "i"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    return (u64)b < {bits} ? ({T})(a >> (b & ({bits} - 1))) : a < 0 ? ({T})-1 : ({T})0;
+}}
+""",
+    ("clip", "i"): """\
+static inline {T} {name}({T} a, {T} low, {T} high)
+{{
+    const {T} raised = a < low ? low : a;
+    return raised > high ? high : raised;
+}}
+""",
+    ("clip", "f"): """\
+static inline {T} {name}({T} a, {T} low, {T} high)
+{{
+    const {T} raised = a < low || low != low ? low : a;
+    return raised > high || high != high ? high : raised;
+}}
+""",
+    ("logaddexp", "f"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    const {T} difference = a - b, larger = difference > 0 ? a : b;
+    const {T} sum = larger + log1p{f}(exp{f}(-__builtin_fabs{f}(difference)));
+    return a == b ? a + ({T})0.693147180559945309417232121458176568 : difference != difference ? difference : sum;
+}}
+""",
+    ("logaddexp2", "f"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    const {T} difference = a - b, larger = difference > 0 ? a : b;
+    const {T} more = log1p{f}(exp2{f}(-__builtin_fabs{f}(difference)));
+    const {T} sum = larger + ({T})1.442695040888963407359924681001892137 * more;
+    return a == b ? a + 1 : difference != difference ? difference : sum;
+}}
+""",
+    ("cast_u64", "f"): """\
+static inline u64 cast_{T}_u64({T} a)
+{{
+    const {T} half = ({T})9223372036854775808.0;
+    return a >= half ? (u64)(i64)(a - half) ^ 0x8000000000000000u : (u64)(i64)a;
+}}
+""",
+}
+for _name in ("power", "left_shift", "right_shift", "clip"):
+    _TEXTS[_name, "u"] = _TEXTS[_name, "i"]
+_TEXTS["fmod", "u"] = _TEXTS["remainder", "u"]
+
+MATH_USED = {
+    "remainder": ("fmod",),
+    "floor_divide": ("fmod",),
+    "logaddexp": ("log1p", "exp"),
+    "logaddexp2": ("log1p", "exp2"),
+}
+"""Functions of the mathematical library that rules call beyond their own ``math`` (for floats)."""
+
+
+def helper_text(name: str, dtype: np.dtype) -> str:
+    """The C function that ``{helper}`` in the rule ``name`` stands for."""
+    short = C_TYPES[dtype]
+    return _TEXTS[name, CLASSES[dtype.kind]].format(
+        T=short,
+        name=f"{name}_{short}",
+        f="f" if short == "f32" else "",
+        bits=8 * dtype.itemsize,
+        low=f"({short})((u64)1 << {8 * dtype.itemsize - 1})",
+    )
+
+
+# Reductions -------------------------------------------------------------------------------------------------------
+_STATE_TEXTS = {
+    "push": """\
+/* One more block of a long sum: levels of the tower hold sums of 1, 2, 4, ... blocks. */
+static inline void push_{T}({T} *tower, i64 count, {T} sum)
+{{
+    for (; count & 1; count >>= 1)
+        sum = *tower++ + sum;
+    *tower = sum;
+}}
+
+static inline {T} total_{T}(const {T} *tower, i64 count)
+{{
+    {T} sum = 0;
+    for (; count; count >>= 1, tower++)
+        if (count & 1)
+            sum = *tower + sum;
+    return sum;
+}}
+""",
+    "push_lanes": """\
+/* The same for a block of columns at once; `part` is empty afterwards. */
+static void push_lanes_{T}({T} *restrict tower, i64 count, {T} *restrict part, i64 lanes)
+{{
+    for (; count & 1; count >>= 1, tower += lanes)
+        for (i64 lane = 0; lane < lanes; lane++)
+            part[lane] = tower[lane] + part[lane];
+    for (i64 lane = 0; lane < lanes; lane++) {{
+        tower[lane] = part[lane];
+        part[lane] = 0;
+    }}
+}}
+
+static void total_lanes_{T}(const {T} *restrict tower, i64 count, const {T} *restrict part, {T} *restrict total,
+                            i64 lanes)
+{{
+    for (i64 lane = 0; lane < lanes; lane++)
+        total[lane] = part[lane];
+    for (; count; count >>= 1, tower += lanes)
+        for (i64 lane = 0; count & 1 && lane < lanes; lane++)
+            total[lane] = tower[lane] + total[lane];
+}}
+""",
+    "seen": """\
+/* What a sum or product has taken in (1: a NaN, 2: an infinity), and what it raised if this is the result. */
+static inline u32 seen_{T}({T} a)
+{{
+    return a != a ? 1 : !FINITE(a) ? 2 : 0;
+}}
+
+static inline u32 combined_{T}({T} result, u32 seen)
+{{
+    if (result != result)
+        return seen & 1 ? 0 : seen & 2 ? RAISED_INVALID : RAISED_INVALID | RAISED_OVERFLOW;
+    return !FINITE(result) && !(seen & 2) ? RAISED_OVERFLOW : 0;
+}}
+""",
+}
+
+
+def state_helper(name: str, short: str) -> str:
+    """Functions for the state of reductions of floats: ``push``, ``push_lanes`` or ``seen``."""
+    return _STATE_TEXTS[name].format(T=short)
+
+
+def raised_helper(arity: int, short: str) -> str:
+    """A function that says what an operation has raised, from its result and operands."""
+    names = "abc"[:arity]
+    declared = ", ".join(f"{short} {name}" for name in names)
+    numbers = " & ".join(f"({name} == {name})" for name in names)
+    finite = " & ".join(f"FINITE({name})" for name in names)
+    return f"""\
+static inline u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
+{{
+    if (result != result)
+        return {numbers} ? RAISED_INVALID : 0;
+    return !FINITE(result) & {finite} ? if_infinite : 0;
+}}
+"""

@@ -1,0 +1,273 @@
+"""The loop language: element expressions, accesses to memory, and ways to combine elements.
+
+In: an op's ``element`` function, called with a ``Builder`` as its vocabulary ``s``. Out: ``Value``s, a graph of
+scalar operations in which equal ones are one object.
+
+>>> s = Builder()
+>>> x = s.load(access)                   # one element of an array
+>>> s.multiply(x, s.add(x, s.constant(1, x.dtype)))
+%2:f32 = multiply(%0, %1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from capture.inductor.vocabulary import RULES, Rule, cast_raises
+from capture.ir.op import Strided
+from capture.ir.shapes import Expr, Size, Symbol
+from capture.ir.shapes.expr import add, linear, multiply
+
+
+@dataclass(eq=False, slots=True)
+class Memory:
+    """A block of memory that kernels read or write; its buffer in the plan is made of it.
+
+    ``kind`` is that of ``plan.Buffer``; ``strides`` count elements. ``source`` is the input's number or the constant.
+    """
+
+    name: str
+    kind: str
+    dtype: np.dtype
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    source: Any = None
+    number: int = -1  # the buffer's id, given by ``memory``
+
+    @property
+    def whole(self) -> Strided:
+        return Strided(0, self.shape, self.strides)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The element of ``memory`` at ``base + sum(stride * axis) + rest``; ``rest`` is what is not linear in the axes."""
+
+    memory: Memory
+    base: Size
+    strides: tuple[tuple[Symbol, Size], ...]
+    rest: Size = 0
+
+    @property
+    def axes(self) -> frozenset[Symbol]:
+        moving = frozenset(axis for axis, _ in self.strides)
+        return moving | self.rest.symbols if isinstance(self.rest, Expr) else moving
+
+    def stride(self, axis: Symbol) -> Size:
+        return dict(self.strides).get(axis, 0)
+
+
+def access(memory: Memory, view: Strided, index: Sequence[Size], axes: frozenset[Symbol]) -> Access:
+    """The access to ``view[index]``, an index being a size over the symbols ``axes``."""
+    base: Size = view.offset
+    strides: dict[Symbol, Size] = {}
+    others: list[Size] = []
+    for position, stride in zip(index, view.strides, strict=True):
+        if isinstance(position, Symbol) and position in axes:
+            strides[position] = add((strides.get(position, 0), stride))
+        elif isinstance(position, int):
+            base = base + position * stride if position else base
+        else:
+            others.append(multiply(position, stride))
+    if not others:
+        return Access(memory, base, _moving(strides))
+    rest: list[Size] = []
+    terms, constant = linear(add(others))
+    base = add((base, constant))
+    for factors, coefficient in terms:
+        term = multiply(coefficient, _product(factors))
+        moving = [atom for atom, _ in factors if atom.symbols & axes]
+        if not moving:
+            base = add((base, term))
+        elif len(moving) == 1 and isinstance(moving[0], Symbol) and dict(factors)[moving[0]] == 1:
+            stride = multiply(coefficient, _product(tuple((a, e) for a, e in factors if a is not moving[0])))
+            strides[moving[0]] = add((strides.get(moving[0], 0), stride))
+        else:
+            rest.append(term)
+    return Access(memory, base, _moving(strides), add(rest) if rest else 0)
+
+
+def _moving(strides: Mapping[Symbol, Size]) -> tuple[tuple[Symbol, Size], ...]:
+    return tuple(sorted(((a, s) for a, s in strides.items() if not _is_zero(s)), key=lambda item: item[0].name))
+
+
+def _is_zero(size: Size) -> bool:
+    return isinstance(size, int) and size == 0
+
+
+def _product(factors: Sequence[tuple[Expr, int]]) -> Size:
+    result: Size = 1
+    for atom, exponent in factors:
+        for _ in range(exponent):
+            result = multiply(result, atom)
+    return result
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """A scalar of ``dtype``: the rule ``op`` on ``args``, or one of
+
+    ``constant`` (``data``: the number), ``load`` (an ``Access``), ``index`` (a size over loop symbols), ``cast``,
+    ``kept`` (a ``Reduction``: its result). ``node`` is whom to name if the operation raises, None where it cannot.
+    ``axes`` are the loop symbols it depends on, ``phase`` is the first pass over the inner axes that can compute it.
+    """
+
+    number: int
+    op: str
+    args: tuple[Value, ...]
+    dtype: np.dtype
+    data: Any
+    node: Any
+    axes: frozenset[Symbol]
+    phase: int
+    label: str = ""  # the graph node whose element it is
+
+    def __repr__(self) -> str:
+        args = ", ".join(f"%{arg.number}" for arg in self.args)
+        return f"%{self.number}:{self.dtype} = {self.op}({args})"
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds per element, for what is not in memory."""
+        rule = RULES.get(self.op)
+        return (rule.cost if rule else 0.05 if self.op == "cast" else 0.0) * (2 if self.dtype.itemsize == 8 else 1)
+
+
+@dataclass(eq=False, slots=True)
+class Reduction:
+    """Elements combined along the inner axes; ``kept`` is the value that stands for the result."""
+
+    number: int
+    combine: str
+    element: Value
+    dtype: np.dtype
+    node: Any
+    position: Size = 0  # of an element, in C order over the reduced dims
+    kept: Value | None = None
+
+    @property
+    def phase(self) -> int:
+        return self.element.phase
+
+    @property
+    def may_raise(self) -> bool:
+        return self.dtype.kind == "f" and self.combine in ("add", "multiply")
+
+
+@dataclass(slots=True)
+class Builder:
+    """The vocabulary ``s``: makes ``Value``s. ``node`` is the graph node whose element is being written."""
+
+    node: Any = None
+    index_of: Callable[[int], Size] | None = None
+    axes: frozenset[Symbol] = frozenset()
+    values: list[Value] = field(default_factory=list)
+    _known: dict[Any, Value] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Callable[..., Value]:
+        rule = RULES.get(name)
+        if rule is None:
+            raise AttributeError(f"the scalar vocabulary has no {name}")
+        return lambda *operands: self.apply(rule, operands)
+
+    def apply(self, rule: Rule, operands: Sequence[Any]) -> Value:
+        like = next(operand.dtype for operand in reversed(operands) if isinstance(operand, Value))
+        args = tuple(item if isinstance(item, Value) else self.constant(item, like) for item in operands)
+        dtypes = {arg.dtype for arg in (args[1:] if rule.name == "where" else args)}
+        if len(dtypes) != 1:
+            raise TypeError(f"{rule.name} on different dtypes: {', '.join(map(str, dtypes))}")
+        if rule.kind(args[-1].dtype) not in rule.c:
+            raise TypeError(f"{rule.name} has no form for {args[-1].dtype}")
+        raises = rule.may_raise(args[-1].dtype)
+        return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=bool(raises))
+
+    def constant(self, value: Any, dtype: Any) -> Value:
+        dtype = np.dtype(dtype)
+        with np.errstate(all="ignore"):
+            number = np.asarray(value).astype(dtype)[()]
+        return self._make("constant", (), dtype, number, key=number.tobytes())
+
+    def cast(self, value: Value, dtype: Any) -> Value:
+        dtype = np.dtype(dtype)
+        if value.dtype == dtype:
+            return value
+        if value.op == "constant":
+            return self.constant(value.data, dtype)
+        return self._make("cast", (value,), dtype, raises=cast_raises(value.dtype, dtype))
+
+    def index(self, axis: int) -> Value:
+        """The position along an axis of the node's result, as int64."""
+        assert self.index_of is not None
+        return self.position(self.index_of(axis))
+
+    def position(self, size: Size) -> Value:
+        if isinstance(size, int):
+            return self.constant(size, np.int64)
+        return self._make("index", (), np.dtype(np.int64), size, axes=size.symbols & self.axes)
+
+    def load(self, place: Access) -> Value:
+        return self._make("load", (), place.memory.dtype, place, axes=place.axes & self.axes)
+
+    def kept(self, reduction: Reduction, axes: frozenset[Symbol]) -> Value:
+        return self._make("kept", (), reduction.dtype, reduction, axes=axes, phase=reduction.phase + 1)
+
+    def _make(
+        self,
+        op: str,
+        args: tuple[Value, ...],
+        dtype: np.dtype,
+        data: Any = None,
+        *,
+        key: Any = None,
+        raises: bool = False,
+        axes: frozenset[Symbol] = frozenset(),
+        phase: int = 0,
+    ) -> Value:
+        node = self.node if raises else None
+        identity = (op, args, dtype, data if key is None else key, node)
+        known = self._known.get(identity)
+        if known is None:
+            for arg in args:
+                axes |= arg.axes
+                phase = max(phase, arg.phase)
+            known = Value(len(self.values), op, args, dtype, data, node, axes, phase)
+            self._known[identity] = known
+            self.values.append(known)
+        return known
+
+
+# Combining --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """How a reduction combines elements. ``identity`` is C for the start, by class of dtype, ``{T}`` its type;
+    ``step`` is C of the next state of ``{0}`` by the element ``{1}``; ``clause`` is OpenMP's name of it, if any.
+    """
+
+    identity: Mapping[str, str]
+    step: Mapping[str, str]
+    clause: str = ""
+    special: str = ""  # "nan": NaN is carried beside the state; "where": so is the position
+
+
+_LOWEST = {"b": "0", "i": "LOWEST_{T}", "u": "0", "f": "-__builtin_inf{f}()"}
+_HIGHEST = {"b": "1", "i": "HIGHEST_{T}", "u": "HIGHEST_{T}", "f": "__builtin_inf{f}()"}
+
+
+def _same(text: str, boolean: str) -> dict[str, str]:
+    return {"b": boolean, "i": f"({{T}})({text})", "u": f"({{T}})({text})", "f": text}
+
+
+COMBINES: Mapping[str, Combine] = {
+    "add": Combine(dict.fromkeys("biuf", "0"), _same("{0} + {1}", "{0} | {1}"), "+"),
+    "multiply": Combine(dict.fromkeys("biuf", "1"), _same("{0} * {1}", "{0} & {1}"), "*"),
+    "maximum": Combine(_LOWEST, _same("{1} > {0} ? {1} : {0}", "{0} | {1}"), "max", "nan"),
+    "minimum": Combine(_HIGHEST, _same("{1} < {0} ? {1} : {0}", "{0} & {1}"), "min", "nan"),
+    "logical_or": Combine(dict.fromkeys("biuf", "0"), dict.fromkeys("biuf", "{0} | ({1} != 0)"), "|"),
+    "logical_and": Combine(dict.fromkeys("biuf", "1"), dict.fromkeys("biuf", "{0} & ({1} != 0)"), "&"),
+    "argmax": Combine(_LOWEST, _same("{1} > {0}", "{1} & !{0}"), "", "where"),
+    "argmin": Combine(_HIGHEST, _same("{1} < {0}", "!{1} & {0}"), "", "where"),
+}

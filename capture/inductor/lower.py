@@ -1,0 +1,505 @@
+"""From a graph to units of work: what is iterated over, what is read and written, what must come first.
+
+In: a graph without ``Decompose`` ops. Out: ``Lowered``: *units* in program order, each a domain with one thing to
+compute at every point of it (a map, a reduction) or an extern call; *reads* that tie units to each other and to
+memory; the memory that exists in any case.
+
+Most nodes are in no unit of their own: they are computed inside the units that read them, at the index at which
+they are read. A node gets a unit if its value must be in memory (results, operands of extern calls, written
+buffers), if it is a reduction, or if computing it in several places would cost more than it saves.
+
+>>> lowered = lower(graph)               # softmax over rows
+>>> [str(unit) for unit in lowered.units]
+['reduce max over (8, 16)', 'map exp over (8, 16)', 'reduce sum over (8, 16)', 'map divide over (8, 16)']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from capture.errors import BackendError
+from capture.inductor.loops import Access, Builder, Memory, access
+from capture.inductor.vocabulary import C_TYPES
+from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
+from capture.ir.op import Join, Pointwise, Reduce, Store, Strided
+from capture.ir.shapes import Size, Symbol
+from capture.ir.types import ArrayType, NumberType
+
+MOST_NODES = 256
+"""Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""
+
+CHEAP = 0.6
+"""Nanoseconds per element up to which a value is rather computed in two places than kept in memory."""
+
+FEW_READS = 2
+"""Arrays that a value may read to be computed in two places."""
+
+Index = tuple[Size, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A unit reads ``leaf`` (a node with a unit, or a version of memory) at ``index``, a size over its symbols.
+
+    ``view`` at ``view_index`` is the same element, named as a view of the leaf.
+    """
+
+    leaf: Node
+    index: Index
+    view: Node
+    view_index: Index
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """One thing to do. ``kind`` is map, reduce or extern; ``axes`` are the loop symbols of the dims of ``domain``
+    (0 where the size is 1). ``value`` is what is computed at each point, ``target`` the view that a map writes
+    (for stores and parts of a join), ``reduced`` the dims that a reduction combines.
+    """
+
+    kind: str
+    node: Node
+    domain: tuple[Size, ...] = ()
+    axes: Index = ()
+    value: Any = None
+    memory: Memory | None = None
+    target: Strided | None = None
+    reduced: frozenset[int] = frozenset()
+    number: int = -1
+    reads: list[Read] = field(default_factory=list)
+    before: set[Unit] = field(default_factory=set)
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        return frozenset(axis for axis in self.axes if isinstance(axis, Symbol))
+
+    @property
+    def result_index(self) -> Index:
+        """The index of the result's element that a point of the domain belongs to."""
+        if self.kind != "reduce":
+            return self.axes
+        keepdims = len(self.node.type.shape) == len(self.domain)
+        kept: list[Size] = []
+        for dim, axis in enumerate(self.axes):
+            if dim not in self.reduced:
+                kept.append(axis)
+            elif keepdims:
+                kept.append(0)
+        return tuple(kept)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.node.name} over {self.domain}"
+
+
+def axis_symbol(number: int, size: Size, prefix: str = "i") -> Size:
+    """The loop symbol of a dim; a dim of size 1 does not loop."""
+    if isinstance(size, int):
+        return 0 if size == 1 else Symbol(f"{prefix}{number}", 0, max(size - 1, 0))
+    return Symbol(f"{prefix}{number}")
+
+
+@dataclass(eq=False)
+class Lowered:
+    """A graph as units; ``memory`` knows what is in memory in any case, ``symbols`` where run-time sizes come from."""
+
+    graph: Graph
+    order: dict[Node, int]
+    units: list[Unit] = field(default_factory=list)
+    unit_of: dict[Node, Unit] = field(default_factory=dict)
+    writers: dict[Node, list[Unit]] = field(default_factory=dict)
+    memory: dict[Node, Memory] = field(default_factory=dict)
+    symbols: dict[Symbol, tuple[int, int]] = field(default_factory=dict)  # a stride: number of the input, axis
+    hints: dict[str, int] = field(default_factory=dict)  # how large strides are that are not known, to compare them
+    _views: dict[Node, Strided] = field(default_factory=dict)
+
+    def strided(self, node: Node) -> Strided:
+        """Where the elements of ``node`` are in the memory of its buffer."""
+        view = self._views.get(node)
+        if view is None:
+            if node.kind == "call" and node.op.is_view:
+                view = node.op.lower.strided(self.strided(node.args[0]), **node.params)
+            else:
+                view = self.memory[buffer(node)].whole
+            self._views[node] = view
+        return view
+
+    def place(self, node: Node, index: Index, axes: frozenset[Symbol]) -> Access:
+        """The access to an element of a node that is in memory."""
+        return access(self.memory[buffer(node)], self.strided(node), index, axes)
+
+    def give_memory(self, node: Node, kind: str) -> Memory:
+        """Memory for a fresh array: dense, its axes nested as the type says."""
+        known = self.memory.get(node)
+        if known is None:
+            known = Memory(node.name, kind, node.type.dtype, node.type.shape, dense_strides(node.type))
+            self.memory[node] = known
+        elif kind == "output":
+            known.kind = kind
+        return known
+
+
+def dense_strides(type: ArrayType) -> tuple[Size, ...]:
+    """Strides, in elements, of a new array of this type."""
+    order = range(type.ndim) if type.layout is None else type.layout.order
+    strides: list[Size] = [0] * type.ndim
+    step: Size = 1
+    for axis in reversed(list(order)):
+        strides[axis] = step
+        step = step * type.shape[axis]
+    return tuple(strides)
+
+
+def lower(graph: Graph) -> Lowered:
+    """The units of ``graph``; ``BackendError`` for what has no lowering."""
+    lowered = Lowered(graph, {node: position for position, node in enumerate(graph)})
+    _place_inputs(lowered)
+    _place_results(lowered)
+    _Splitter(lowered).run()
+    lowered.units.sort(key=lambda unit: lowered.order[unit.node])
+    for number, unit in enumerate(lowered.units):
+        unit.number = number
+    _order_units(lowered)
+    return lowered
+
+
+# Memory that exists in any case ---------------------------------------------------------------------------------
+def _place_inputs(lowered: Lowered) -> None:
+    for number, node in enumerate(lowered.graph.placeholders):
+        lowered.memory[node] = _input_memory(lowered, node, number)
+    for node in lowered.graph:
+        if node.kind == "constant":
+            value = np.asarray(node.args[0])
+            strides = tuple(stride // value.itemsize for stride in value.strides)
+            lowered.memory[node] = Memory(node.name, "constant", value.dtype, value.shape, strides, value)
+
+
+def _input_memory(lowered: Lowered, node: Node, number: int) -> Memory:
+    type = node.type
+    if isinstance(type, NumberType):
+        dtype = np.dtype({bool: np.bool, int: np.int64, float: np.float64}[type.python])
+        return Memory(node.name, "input", dtype, (), (), number)
+    if type.dtype not in C_TYPES:
+        return Memory(node.name, "input", type.dtype, type.shape, (0,) * type.ndim, number)  # for externs only
+    return Memory(node.name, "input", type.dtype, type.shape, _input_strides(lowered, node, number), number)
+
+
+def _input_strides(lowered: Lowered, node: Node, number: int) -> tuple[Size, ...]:
+    """Strides in elements: sizes where the layout tells them, else symbols that are read at each call."""
+    type = node.type
+    if type.layout is not None and type.layout.dense:
+        return dense_strides(type)
+    strides: list[Size] = []
+    for axis, size in enumerate(type.shape):
+        still = isinstance(size, int) and size == 1
+        if still or (type.layout is not None and type.layout.ranks[axis] == 0):
+            strides.append(0)
+            continue
+        symbol = Symbol(f"{node.name}_stride{axis}", low=None)
+        lowered.symbols[symbol] = (number, axis)
+        lowered.hints[symbol.name] = 3 * 64 ** (type.layout.ranks[axis] if type.layout else type.ndim - axis)
+        strides.append(symbol)
+    return tuple(strides)
+
+
+def _place_results(lowered: Lowered) -> None:
+    graph = lowered.graph
+    for node in graph:
+        if node.kind != "call":
+            continue
+        if node.target == "store":
+            _require_memory(lowered, buffer(node), "arena")
+        elif node.op.is_extern:
+            for operand in iterate_nodes((node.args, tuple(node.params.values()))):
+                _require_memory(lowered, buffer(operand), "arena")
+            lowered.give_memory(node, "extern")
+        elif isinstance(node.op.lower, Join):
+            lowered.give_memory(node, "arena")
+    for value in iterate_nodes(graph.outputs):
+        _require_memory(lowered, buffer(value), "arena" if is_scalar(value) and buffer(value) is value else "output")
+
+
+def is_scalar(node: Node) -> bool:
+    return isinstance(node.type, ArrayType) and node.type.scalar
+
+
+def _require_memory(lowered: Lowered, owner: Node, kind: str) -> None:
+    if owner.kind == "call" and not owner.op.is_extern:
+        lowered.give_memory(owner, kind)
+
+
+# Splitting the graph into units ---------------------------------------------------------------------------------
+Demand = tuple[Unit, Index]
+
+
+class _Splitter:
+    """Walks the nodes from last to first: when a node is reached, all its readers are known.
+
+    ``demands[node]`` maps (unit, index) to the view of ``node`` and the view's index through which it is read.
+    """
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+        self.demands: dict[Node, dict[Demand, tuple[Node, Index]]] = {}
+        self.estimates = _Estimates(lowered)
+
+    def run(self) -> None:
+        for node in reversed(self.lowered.graph.nodes):
+            demands = self.demands.pop(node, {})
+            if node.kind == "call":
+                self.call(node, demands)
+            elif node.kind in ("placeholder", "constant"):
+                self.leaf(node, demands)
+
+    def call(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
+        lowering = node.op.lower
+        if isinstance(lowering, Store):
+            self.leaf(node, demands)
+            self.store(node)
+        elif node.op.is_view:
+            self.view(node, demands)
+        elif not demands and node not in self.lowered.memory:
+            return  # nobody reads it
+        elif isinstance(lowering, Pointwise):
+            if node in self.lowered.memory or self.deserves_unit(node, demands):
+                self.leaf(node, demands)
+                self.map(node)
+            else:
+                for unit, index in demands:
+                    self.operands(node, unit, index)
+        elif isinstance(lowering, Reduce):
+            self.leaf(node, demands)
+            self.reduce(node)
+        elif isinstance(lowering, Join):
+            self.leaf(node, demands)
+            self.join(node)
+        elif node.op.is_extern:
+            self.leaf(node, demands)
+            self.extern(node)
+        else:
+            raise BackendError(f"{node.target} has no lowering to loops")
+
+    def leaf(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
+        for (unit, index), (view, view_index) in demands.items():
+            unit.reads.append(Read(node, index, view, view_index))
+
+    def view(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
+        operand = node.args[0]
+        shape = operand.type.shape
+        for (unit, index), (view, view_index) in demands.items():
+            below = tuple(node.op.lower.index(index, shape, **node.params))
+            self.demand(operand, unit, below, view, view_index)
+
+    def demand(self, value: Any, unit: Unit, index: Index, view: Node | None = None, view_index: Index = ()) -> None:
+        if isinstance(value, Node):
+            seen = self.demands.setdefault(value, {})
+            seen.setdefault((unit, index), (view or value, view_index if view else index))
+
+    def operands(self, node: Node, unit: Unit, index: Index) -> None:
+        for operand in node.args:
+            if isinstance(operand, Node):
+                self.demand(operand, unit, broadcast_index(index, node.type.shape, shape_of(operand)))
+
+    def deserves_unit(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> bool:
+        """Whether a pointwise node is computed once, in a place of its own."""
+        order, estimates = self.lowered.order, self.estimates
+        window = estimates.window[node]
+        expiry = estimates.expiry[node]
+        units = {unit for unit, _ in demands}
+        if any(order[unit.node] > expiry or estimates.window[unit.node] != window for unit in units):
+            return True
+        if len(demands) > 1 and (estimates.cost[node] > CHEAP or estimates.reads[node] > FEW_READS):
+            return True
+        return estimates.cost[node] > CHEAP and any(_amplifies(unit, index) for unit, index in demands)
+
+    # units ------------------------------------------------------------------------------------------------------
+    def add(self, unit: Unit) -> Unit:
+        self.lowered.units.append(unit)
+        self.lowered.writers.setdefault(unit.node, []).append(unit)
+        if unit.target is None:
+            self.lowered.unit_of[unit.node] = unit
+        return unit
+
+    def over(self, kind: str, node: Node, domain: Sequence[Size], **facts: Any) -> Unit:
+        axes = tuple(axis_symbol(number, size) for number, size in enumerate(domain))
+        return self.add(Unit(kind, node, tuple(domain), axes, **facts))
+
+    def map(self, node: Node) -> None:
+        unit = self.over("map", node, node.type.shape, value=node, memory=self.lowered.memory.get(node))
+        self.operands(node, unit, unit.axes)
+
+    def reduce(self, node: Node) -> None:
+        operand = node.args[0]
+        reduced = frozenset(node.params["axis"])
+        memory = self.lowered.memory.get(node)
+        unit = self.over("reduce", node, shape_of(operand), value=operand, memory=memory, reduced=reduced)
+        self.demand(operand, unit, unit.axes)
+
+    def store(self, node: Node) -> None:
+        version, value = node.args
+        target = self.lowered.strided(version)
+        for step in node.params["region"]:
+            target = _stepped(target, step)
+        self.write(node, value, target)
+
+    def join(self, node: Node) -> None:
+        memory, axis = self.lowered.memory[node], node.params["axis"]
+        offset: Size = 0
+        for operand in node.args:
+            shape = operand.type.shape
+            target = Strided(offset * memory.strides[axis], shape, memory.strides)
+            self.write(node, operand, target)
+            offset = offset + shape[axis]
+
+    def write(self, node: Node, value: Any, target: Strided) -> None:
+        memory = self.lowered.memory[buffer(node)]
+        unit = self.over("map", node, target.shape, value=value, memory=memory, target=target)
+        if isinstance(value, Node):
+            self.demand(value, unit, broadcast_index(unit.axes, target.shape, shape_of(value)))
+
+    def extern(self, node: Node) -> None:
+        unit = self.add(Unit("extern", node, memory=self.lowered.memory[node]))
+        for operand in node.inputs:
+            leaf = root(operand)
+            unit.reads.append(Read(leaf, (), operand, ()))
+
+
+def _stepped(view: Strided, step: Any) -> Strided:
+    from capture.ir import op as ops
+
+    return ops.get(step.op).lower.strided(view, **dict(step.params))  # type: ignore[union-attr]
+
+
+def shape_of(value: Any) -> tuple[Size, ...]:
+    return value.type.shape if isinstance(value.type, ArrayType) else ()
+
+
+def broadcast_index(index: Index, shape: Sequence[Size], operand: Sequence[Size]) -> Index:
+    """The index of an operand's element that meets the result's element at ``index``."""
+    index = index[len(index) - len(operand) :]
+    return tuple(0 if size == 1 else position for position, size in zip(index, operand, strict=True))
+
+
+def _amplifies(unit: Unit, index: Index) -> bool:
+    """Whether reading at ``index`` computes the same element again in inner loops of the unit."""
+    used = {symbol for position in index if not isinstance(position, int) for symbol in position.symbols}
+    axes = [axis for axis in unit.axes if isinstance(axis, Symbol)]
+    missing = [axis for axis in axes if axis not in used]
+    return bool(missing) and missing != axes[len(axes) - len(missing) :]
+
+
+class _Estimates:
+    """What is known of a node before units exist: what it costs to compute where it is read, and until when."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        graph = lowered.graph
+        self.cost: dict[Node, float] = {}
+        self.reads: dict[Node, int] = {}
+        self.expiry: dict[Node, int] = {}
+        self.window: dict[Node, int] = {}
+        never = len(graph)
+        ends = _ends_of_versions(lowered, never)
+        users = graph.users()
+        count = 0
+        for node in graph:
+            self.window[node] = count // MOST_NODES
+            cost, reads, expiry = 0.0, 0, never
+            if node.kind == "call" and (node.op.is_view or isinstance(node.op.lower, Pointwise)):
+                inputs = node.inputs
+                cost = sum(self.cost[value] for value in inputs)
+                reads = sum(self.reads[value] for value in inputs)
+                expiry = min((self.expiry[value] for value in inputs), default=never)
+                if not node.op.is_view:
+                    count += 1
+                    cost += own_cost(node)
+                    if len(users[node]) > 1 and (cost > CHEAP or reads > FEW_READS):
+                        self.cost[node], self.reads[node], self.expiry[node] = cost, reads, expiry
+                        continue
+            else:
+                reads = 1
+                expiry = ends.get(node, never)
+            self.cost[node], self.reads[node], self.expiry[node] = cost, reads, expiry
+
+
+def _ends_of_versions(lowered: Lowered, never: int) -> dict[Node, int]:
+    """For each version of memory the position of the store that ends it."""
+    ends: dict[Node, int] = {}
+    for node in lowered.graph:
+        if node.kind == "call" and node.target == "store":
+            ends[node.args[0]] = lowered.order[node]
+    return ends
+
+
+def own_cost(node: Node) -> float:
+    """Nanoseconds per element of the node's own operations."""
+    return _cost_of(node.target, loop_dtypes(node), _hashable(node.params), node.type.dtype)
+
+
+def _hashable(params: Any) -> Any:
+    items = tuple(params.items())
+    try:
+        hash(items)
+    except TypeError:
+        return ()
+    return items
+
+
+@lru_cache(maxsize=4096)
+def _cost_of(target: str, dtypes: tuple[np.dtype, ...], params: Any, dtype: np.dtype) -> float:
+    from capture.ir import op as ops
+
+    builder = Builder(index_of=lambda axis: Symbol(f"i{axis}"))
+    memory = Memory("", "input", dtype, (), ())
+    operands = []
+    for number, each in enumerate(dtypes):
+        place = Memory(str(number), "input", each, (), ())
+        operands.append(builder.load(Access(place, 0, ())))
+    del memory
+    lowering = ops.get(target).lower
+    assert isinstance(lowering, Pointwise)
+    builder.cast(lowering.element(builder, *operands, **dict(params)), dtype)
+    return sum(value.cost for value in builder.values)
+
+
+def loop_dtypes(node: Node) -> tuple[np.dtype, ...]:
+    """The dtypes to which the operands of a pointwise node are cast before its element is computed."""
+    lowering = node.op.lower
+    if lowering.loop is not None:
+        types = map_nodes(node.args, lambda operand: operand.type)
+        return tuple(map(np.dtype, lowering.loop(*types, **map_params(node.params))))
+    dtypes = [operand.type.dtype for operand in iterate_nodes(node.args) if isinstance(operand.type, ArrayType)]
+    return tuple(
+        operand.type.dtype if isinstance(operand, Node) and isinstance(operand.type, ArrayType) else dtypes[0]
+        for operand in node.args
+    )
+
+
+# Order ----------------------------------------------------------------------------------------------------------
+def _order_units(lowered: Lowered) -> None:
+    """What must be done before each unit: writers of what it reads, and readers of what it overwrites."""
+    last: dict[Memory, list[Unit]] = {}
+    readers: dict[Memory, list[Unit]] = {}
+    for unit in lowered.units:
+        for read in unit.reads:
+            unit.before.update(lowered.writers.get(read.leaf, ()))
+            memory = lowered.memory.get(buffer(read.leaf))
+            if memory is not None:
+                unit.before.update(last.get(memory, ()))
+                readers.setdefault(memory, []).append(unit)
+        if unit.node.target == "store" and unit.memory is not None:
+            unit.before.update(last.get(unit.memory, ()))
+            unit.before.update(readers.pop(unit.memory, ()))
+        if unit.memory is not None:
+            if unit.node.target == "store":
+                last[unit.memory] = [unit]
+            else:
+                last.setdefault(unit.memory, []).append(unit)
+        unit.before.discard(unit)
+
+
+def written_inputs(lowered: Lowered) -> Iterable[Memory]:
+    return {unit.memory for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"}

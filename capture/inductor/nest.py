@@ -1,0 +1,455 @@
+"""From a group of units to a loop nest: element expressions, the order of the loops, and what each pass computes.
+
+In: a group of the schedule. Out: a ``Nest``: outer axes, inner axes, and for each pass over the inner axes the
+values it computes, what it combines and what it writes. A nest has one of these forms:
+
+* *map*: nothing is reduced; the last axis is the inner loop. Where memory allows, all axes become one flat loop.
+* *rows*: the innermost axis in memory is reduced. For each row (a point of the kept axes): passes over the row, and
+  between them computations on numbers.
+* *columns*: the innermost axis in memory is kept. For each block of neighbouring columns (*lanes*): passes over the
+  reduced axes, each step of which works on a whole block.
+
+A pass needs what earlier passes computed: cheap values are computed again, dear ones (``exp``) are saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from capture.inductor.loops import Access, Builder, Memory, Reduction, Value, access
+from capture.inductor.lower import Index, Lowered, Unit, broadcast_index, loop_dtypes, shape_of
+from capture.inductor.schedule import Group, Schedule, is_chunked, lane_axis
+from capture.inductor.vocabulary import DEAR
+from capture.ir.graph import Node, buffer, root
+from capture.ir.op import Pointwise, Reduce
+from capture.ir.shapes import Expr, Size, Symbol, evaluate, product, substitute
+from capture.ir.types import Layout, keep_order
+
+TILE = 4096
+"""Elements between two looks at the floating-point status; what one call of a flat loop's body works on."""
+
+CHUNK = 1 << 15
+"""Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
+
+CACHE_BYTES = 1 << 18
+"""Bytes of a block of columns that is walked more than once."""
+
+MOST_SAVED = 1 << 16
+"""Elements of a row up to which its dear values are saved; beyond that the row would leave the cache anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop of the nest: its symbol in accesses, and how often it runs."""
+
+    symbol: Symbol
+    size: Size
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """``value`` goes to ``place`` in pass ``phase``: in its loop, or where it does not depend on the inner axes before it."""
+
+    place: Access
+    value: Value
+    unit: Unit
+    phase: int = 0
+
+
+@dataclass(eq=False)
+class Nest:
+    """One loop nest over the data, ready to be rendered."""
+
+    name: str
+    group: Group
+    form: str  # map, rows or columns
+    outer: list[Axis]
+    lanes: Axis | None
+    inner: list[Axis]
+    values: list[Value]
+    reductions: list[Reduction]
+    writes: list[Write]
+    chunk: int = 0  # steps of the first inner axis in one chunk; 0 where the inner axes stay whole
+    batch: int = 1  # outer iterations between two looks at the floating-point status
+    width: int = 0  # lanes of one block
+    saved: list[Value] = field(default_factory=list)
+
+    @property
+    def units(self) -> list[Unit]:
+        return self.group.units
+
+    @property
+    def phases(self) -> int:
+        """How many passes over the inner axes there are."""
+        last = [reduction.phase for reduction in self.reductions]
+        last += [write.phase for write in self.writes if self.is_inner(write.value) or self.form == "map"]
+        return max(last, default=-1) + 1 if self.inner or self.form != "map" else 0
+
+    @property
+    def inner_symbols(self) -> frozenset[Symbol]:
+        return frozenset(axis.symbol for axis in self.inner)
+
+    def is_inner(self, value: Value) -> bool:
+        """Whether the value differs between steps of the inner loops."""
+        return bool(value.axes & self.inner_symbols)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the reductions of the nest are made in chunks and combined later."""
+        return bool(self.reductions) and self.chunk > 0
+
+    @property
+    def raises(self) -> bool:
+        return any(value.node is not None for value in self.values) or any(r.may_raise for r in self.reductions)
+
+    @property
+    def overwritten(self) -> list[Memory]:
+        """Memory that the nest both reads and writes."""
+        written = {write.place.memory for write in self.writes}
+        return list(dict.fromkeys(v.data.memory for v in self.values if v.op == "load" and v.data.memory in written))
+
+    def needed(self, roots: Iterable[Value], phase: int) -> list[Value]:
+        """What a pass computes for ``roots``, in order: all inner values but those saved by an earlier pass."""
+        found: dict[Value, None] = {}
+        stack = list(roots)
+        while stack:
+            value = stack.pop()
+            if value in found or not self.is_inner(value):
+                continue
+            found[value] = None
+            if not (value in self.saved and value.phase < phase):
+                stack.extend(value.args)
+        return sorted(found, key=lambda value: value.number)
+
+    def roots(self, phase: int) -> list[Value]:
+        """What pass ``phase`` is for."""
+        combined = [reduction.element for reduction in self.reductions if reduction.phase == phase]
+        written = [write.value for write in self.writes if write.phase == phase and self.in_loop(write)]
+        return combined + written
+
+    def in_loop(self, write: Write) -> bool:
+        return bool(write.place.axes & self.inner_symbols)
+
+
+def build_nest(name: str, group: Group, schedule: Schedule) -> Nest:
+    elements = _Elements(group, schedule)
+    elements.run()
+    nest = _arrange(name, group, schedule.lowered, elements)
+    _collapse(nest)
+    _set_phases(nest)
+    _cut(nest, schedule.lowered)
+    _save_dear(nest)
+    return nest
+
+
+# Element expressions ----------------------------------------------------------------------------------------------
+Point = tuple[Node, Index]
+
+
+class _Elements:
+    """The expressions of all units of a group, at one point of the nest."""
+
+    def __init__(self, group: Group, schedule: Schedule) -> None:
+        self.group, self.schedule, self.lowered = group, schedule, schedule.lowered
+        sizes = enumerate(group.axes)
+        self.symbols = [Symbol(f"i{n}", 0, max(s - 1, 0) if isinstance(s, int) else None) for n, s in sizes]
+        self.axes = frozenset(self.symbols)
+        self.builder = Builder(axes=self.axes)
+        self.reductions: dict[Unit, Reduction] = {}
+        self.writes: list[Write] = []
+        self.made = {unit.node: unit for unit in group.units if unit.target is None}
+        self.stored = {unit.node: unit for unit in group.units if unit.target is not None}
+        self.points: dict[Node, dict[Index, None]] = {}
+        self.results: dict[Point, Value] = {}
+        self.versions: dict[Node, Value] = {}
+        self.queue: list[tuple[int, int, Node]] = []
+
+    def run(self) -> None:
+        for unit in self.group.units:
+            for point in self.starts(unit):
+                self.demand(*point)
+        order = self.spread()
+        pending = list(self.group.units)
+        position = self.lowered.order
+        for node in order:
+            while pending and (position[pending[0].node] < position[node] or self.is_given(node) and pending[0].node is node):
+                self.finish(pending.pop(0))
+            for index in self.points[node]:
+                self.results[node, index] = self.evaluate(node, index)
+        for unit in pending:
+            self.finish(unit)
+
+    def index_of(self, unit: Unit) -> Index:
+        """The point of the nest as an index into the unit's domain."""
+        return tuple(0 if axis is None else self.symbols[axis] for axis in self.group.places[unit])
+
+    def starts(self, unit: Unit) -> Iterator[Point]:
+        index = self.index_of(unit)
+        if isinstance(unit.value, Node):
+            if unit.target is not None:
+                index = broadcast_index(index, unit.domain, shape_of(unit.value))
+            yield unit.value, index
+
+    def demand(self, value: Any, index: Index) -> None:
+        if isinstance(value, Node):
+            if value not in self.points:
+                self.points[value] = {}
+                heappush(self.queue, (-self.lowered.order[value], 0, value))
+            self.points[value][index] = None
+
+    def spread(self) -> list[Node]:
+        """Carry demands from the last node to the first; the nodes to evaluate, first to last."""
+        order: list[Node] = []
+        while self.queue:
+            node = heappop(self.queue)[-1]
+            order.append(node)
+            if not self.is_loaded(node) and not self.is_given(node):
+                for index in self.points[node]:
+                    for operand, below in self.operands(node, index):
+                        self.demand(operand, below)
+        order.reverse()
+        return order
+
+    def is_given(self, node: Node) -> bool:
+        """Whether another unit of the nest makes the value: a reduction, or a store that is read again."""
+        return node in self.stored or (node in self.made and self.made[node].kind == "reduce")
+
+    def is_loaded(self, node: Node) -> bool:
+        owner = root(node)
+        if owner in self.made or owner in self.stored and owner.target == "store":
+            return False
+        return buffer(owner) in self.lowered.memory
+
+    def operands(self, node: Node, index: Index) -> Iterator[Point]:
+        if node.op.is_view:
+            operand = node.args[0]
+            if root(node) in self.stored:
+                yield root(node), ()
+            else:
+                yield operand, tuple(node.op.lower.index(index, operand.type.shape, **node.params))
+            return
+        for operand in node.args:
+            if isinstance(operand, Node):
+                yield operand, broadcast_index(index, node.type.shape, shape_of(operand))
+
+    def evaluate(self, node: Node, index: Index) -> Value:
+        if node in self.stored:
+            return self.versions[node]
+        if node in self.made and self.made[node].kind == "reduce":
+            reduction = self.reductions[self.made[node]]
+            assert reduction.kept is not None
+            return reduction.kept
+        if self.is_loaded(node):
+            return self.builder.load(self.lowered.place(node, index, self.axes))
+        if node.op.is_view:
+            ((operand, below),) = self.operands(node, index)
+            return self.results[operand, below]
+        return self.element(node, index)
+
+    def element(self, node: Node, index: Index) -> Value:
+        builder, lowering = self.builder, node.op.lower
+        assert isinstance(lowering, Pointwise)
+        builder.node = node
+        builder.index_of = index.__getitem__
+        dtypes = loop_dtypes(node) if node.args else ()
+        operands = [
+            self.operand(operand, broadcast_index(index, node.type.shape, shape_of(operand)), dtype)
+            if isinstance(operand, Node)
+            else builder.constant(operand, dtype)
+            for operand, dtype in zip(node.args, dtypes, strict=True)
+        ]
+        value = builder.cast(lowering.element(builder, *operands, **node.params), node.type.dtype)
+        value.label = value.label or node.name
+        return value
+
+    def operand(self, value: Node, index: Index, dtype: np.dtype) -> Value:
+        return self.builder.cast(self.results[value, index], dtype)
+
+    def value_of(self, unit: Unit) -> Value:
+        for point in self.starts(unit):
+            return self.results[point]
+        assert unit.memory is not None
+        return self.builder.constant(unit.value, unit.memory.dtype)
+
+    def finish(self, unit: Unit) -> None:
+        """All operands of the unit are there: combine or write its value."""
+        value, builder = self.value_of(unit), self.builder
+        builder.node = unit.node
+        if unit.kind == "reduce":
+            value = self.reduce(unit, value)
+        elif unit.memory is not None and unit.target is not None:
+            value = self.versions[unit.node] = builder.cast(value, unit.memory.dtype)
+        if unit.memory is not None:
+            target = unit.target or unit.memory.whole
+            index = self.index_of(unit)
+            if unit.target is None and unit.kind == "reduce":
+                positions = dict(zip(unit.axes, index, strict=True))
+                index = tuple(0 if isinstance(axis, int) else positions[axis] for axis in unit.result_index)
+            self.writes.append(Write(access(unit.memory, target, index, self.axes), value, unit))
+
+    def reduce(self, unit: Unit, value: Value) -> Value:
+        lowering = unit.node.op.lower
+        assert isinstance(lowering, Reduce)
+        builder, dtype = self.builder, unit.node.type.dtype
+        if lowering.prepare is not None:
+            value = lowering.prepare(builder, value, **unit.node.params)
+        else:
+            value = builder.cast(value, dtype)
+        position: Size = 0
+        for dim, axis in enumerate(self.index_of(unit)):
+            if dim in unit.reduced:
+                position = position * unit.domain[dim] + axis
+        reduction = Reduction(len(self.reductions), lowering.combine, value, dtype, unit.node, position)
+        self.reductions[unit] = reduction
+        kept = frozenset(self.symbols[axis] for axis in self.group.kept)
+        reduction.kept = builder.kept(reduction, kept)
+        reduction.kept.label = unit.node.name
+        return reduction.kept
+
+
+# The order of the loops -------------------------------------------------------------------------------------------
+def _arrange(name: str, group: Group, lowered: Lowered, elements: _Elements) -> Nest:
+    axes = [Axis(symbol, size) for symbol, size in zip(elements.symbols, group.axes, strict=True)]
+    values = elements.builder.values
+    order = [axes[number] for number in _loop_order(axes, values, elements.writes, lowered)]
+    lane = lane_axis(lowered, group)
+    last = None if lane is None else axes[lane]
+    reduced = [axis for axis in order if axes.index(axis) in group.reduced]
+    kept = [axis for axis in order if axis not in reduced]
+    lanes = None
+    if not group.reduced:
+        form, inner = "map", [last] if last else []
+        outer = [axis for axis in kept if axis is not last]
+    elif last in reduced:
+        form, outer, inner = "rows", kept, [*(axis for axis in reduced if axis is not last), last]  # type: ignore[list-item]
+    else:
+        form, outer, inner, lanes = "columns", [axis for axis in kept if axis is not last], reduced, last
+    reductions = list(elements.reductions.values())
+    return Nest(name, group, form, outer, lanes, inner, values, reductions, elements.writes)  # type: ignore[arg-type]
+
+
+def _loop_order(axes: Sequence[Axis], values: Sequence[Value], writes: Sequence[Write], lowered: Lowered) -> tuple[int, ...]:
+    """Outermost first, as NumPy's iterator nests the axes of these operands: what is written counts first."""
+    places = [write.place for write in writes] + [value.data for value in values if value.op == "load"]
+    layouts = []
+    for place in places:
+        strides = [abs(_hint(place.stride(axis.symbol), lowered)) for axis in axes]
+        steps = sorted({stride for stride in strides if stride})
+        ranks = tuple(steps.index(stride) + 1 if stride else 0 for stride in strides)
+        layouts.append(Layout(ranks, False, False))
+    return keep_order(layouts, len(axes))
+
+
+def _hint(size: Size, lowered: Lowered) -> int:
+    if isinstance(size, int):
+        return size
+    names = {symbol.name: 1000 for symbol in size.symbols}
+    return evaluate(size, names | {key: value for key, value in lowered.hints.items() if key in names})
+
+
+def _collapse(nest: Nest) -> None:
+    """Make one loop of neighbouring loops over which every access moves as over one."""
+    single = {s for value in nest.values if value.op == "index" for s in value.axes}
+    places = [write.place for write in nest.writes] + [value.data for value in nest.values if value.op == "load"]
+    for place in places:
+        if isinstance(place.rest, Expr):
+            single |= place.rest.symbols
+    ordered = any(reduction.combine.startswith("arg") for reduction in nest.reductions)
+    if nest.form == "map":
+        axes = _merge_axes(nest, [*nest.outer, *nest.inner], places, single)
+        nest.outer, nest.inner = axes[:-1], axes[-1:]
+    else:
+        nest.outer = _merge_axes(nest, nest.outer, places, single)
+        if not ordered:
+            nest.inner = _merge_axes(nest, nest.inner, places, single)
+
+
+def _merge_axes(nest: Nest, axes: list[Axis], places: list[Access], single: set[Symbol]) -> list[Axis]:
+    if not axes:
+        return axes
+    merged = [axes[0]]
+    for axis in axes[1:]:
+        outer = merged[-1]
+        if outer.symbol in single or axis.symbol in single or not all(_moves_as_one(p, outer, axis) for p in places):
+            merged.append(axis)
+            continue
+        merged[-1] = Axis(axis.symbol, outer.size * axis.size)
+        for value in nest.values:
+            if outer.symbol in value.axes:
+                value.axes = value.axes - {outer.symbol} | {axis.symbol}
+                if value.op == "load":
+                    value.data = _without(value.data, outer.symbol)
+        for write in nest.writes:
+            write.place = _without(write.place, outer.symbol)
+        places[:] = [_without(place, outer.symbol) for place in places]
+    return merged
+
+
+def _moves_as_one(place: Access, outer: Axis, inner: Axis) -> bool:
+    return place.stride(outer.symbol) == inner.size * place.stride(inner.symbol)
+
+
+def _without(place: Access, axis: Symbol) -> Access:
+    return replace(place, strides=tuple(item for item in place.strides if item[0] != axis))
+
+
+# Passes -----------------------------------------------------------------------------------------------------------
+def _set_phases(nest: Nest) -> None:
+    """When each write happens: as soon as its value is there, but after the last pass that reads what it overwrites."""
+    overwritten = set(nest.overwritten)
+    for write in nest.writes:
+        write.phase = write.value.phase
+    last = nest.phases - 1
+    for write in nest.writes:
+        if write.place.memory in overwritten and nest.in_loop(write):
+            write.phase = max(write.phase, last)
+
+
+def _cut(nest: Nest, lowered: Lowered) -> None:
+    """Choose chunks, blocks and batches."""
+    items = product(axis.size for axis in nest.inner)
+    if nest.form == "columns":
+        assert nest.lanes is not None
+        nest.width = _block_width(nest, items)
+    if nest.form == "map":
+        if nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
+            nest.chunk = TILE
+    elif is_chunked(nest.group, lowered):
+        first = nest.inner[0].size
+        assert isinstance(items, int) and isinstance(first, int)
+        lanes = nest.lanes.size if nest.lanes else 1
+        each = max(1, items // first) * (lanes if isinstance(lanes, int) else 1)
+        nest.chunk = max(1, CHUNK // each)
+    if not nest.chunk and isinstance(items, int) and items:
+        nest.batch = max(1, TILE // (items * max(nest.width, 1)))
+
+
+def _block_width(nest: Nest, items: Size) -> int:
+    """Lanes of a block: few where its rows are walked again, so that they stay in the cache, but whole cache lines."""
+    assert nest.lanes is not None
+    widest = 1024
+    if nest.phases > 1 and isinstance(items, int):
+        itemsize = max((value.dtype.itemsize for value in nest.values if value.op == "load"), default=4)
+        widest = max(32, min(widest, CACHE_BYTES // max(1, items * itemsize) // 32 * 32))
+    lanes = nest.lanes.size
+    if not isinstance(lanes, int):
+        return widest
+    if lanes > 256 and not nest.outer:
+        widest = min(widest, max(64, (lanes + 7) // 8 // 32 * 32))
+    return max(1, min(widest, lanes))
+
+
+def _save_dear(nest: Nest) -> None:
+    """Which values are kept from the pass that computes them first to a later one."""
+    items = product(axis.size for axis in nest.inner)
+    if nest.phases < 2 or not isinstance(items, int) or items * max(nest.width, 1) > MOST_SAVED:
+        return
+    for phase in range(1, nest.phases):
+        for value in nest.needed(nest.roots(phase), phase):
+            if value.phase < phase and value.cost >= DEAR and value not in nest.saved:
+                nest.saved.append(value)

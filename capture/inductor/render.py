@@ -1,0 +1,274 @@
+"""A schedule's nests as one file of C, and what the plan needs to know of each kernel.
+
+In: nests, with the memory they use. Out: ``Rendered``: the source of the unit, and per kernel its symbol, outer
+iterations, work and scratch. The text depends on nothing but the graph, so it is the key of the disk cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from capture.inductor.combining import carries_position, state_dtype
+from capture.inductor.csource import CUnit, pointer
+from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
+from capture.inductor.loops import Memory, Reduction
+from capture.inductor.nest import Nest
+from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW
+from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
+from capture.ir.graph import Node
+from capture.ir.shapes import C_HELPERS, Expr, Size, product
+
+SIGNED = {np.dtype(f"i{n}"): 8 * n for n in (1, 2, 4, 8)}
+
+LIMITS = [
+    *((f"LOWEST_{C_TYPES[t]}", f"((i{bits})((u64)1 << {bits - 1}))") for t, bits in SIGNED.items()),
+    *((f"HIGHEST_i{bits}", f"((i{bits})(((u64)1 << {bits - 1}) - 1))") for bits in SIGNED.values()),
+    *((f"HIGHEST_u{bits}", f"((u{bits})~(u64)0)") for bits in SIGNED.values()),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelText:
+    """One C function, as the template takes it."""
+
+    name: str
+    comment: tuple[str, ...]
+    declarations: tuple[str, ...]
+    decode: tuple[str, ...]
+    body: str
+    batch: int
+    suspects: bool
+    checked: str  # the function to call when something was raised
+    is_checked: bool
+
+    @property
+    def single_batch(self) -> bool:
+        return self.is_checked or (self.batch == 1 and not self.suspects)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel is run: ``extent`` outer iterations of ``work`` nanoseconds each."""
+
+    symbol: str
+    extent: Size
+    work: int
+    grain: int
+    scratch: int
+
+
+@dataclass
+class Rendered:
+    unit: CUnit
+    texts: list[KernelText] = field(default_factory=list)
+    launches: dict[Nest, list[Launch]] = field(default_factory=dict)
+
+
+def flagged_nodes(nests: Sequence[Nest], order: dict[Node, int]) -> list[Node]:
+    """The nodes that may raise floating-point warnings, in program order."""
+    nodes = {value.node for nest in nests for value in nest.values if value.node is not None}
+    nodes |= {r.node for nest in nests for r in nest.reductions if r.may_raise}
+    return sorted(nodes, key=order.__getitem__)
+
+
+def partials_of(nest: Nest) -> dict[Reduction, list[Memory]]:
+    """Memory for the states of the chunks of split reductions."""
+    if not nest.is_split:
+        return {}
+    first = nest.inner[0].size
+    assert isinstance(first, int)
+    count = product([*(axis.size for axis in nest.outer), -(-first // nest.chunk), nest.lanes.size if nest.lanes else 1])
+    result: dict[Reduction, list[Memory]] = {}
+    for reduction in nest.reductions:
+        name = f"{reduction.node.name}_chunks"
+        result[reduction] = [Memory(name, "arena", state_dtype(reduction), (count,), (1,))]
+        if carries_position(reduction):
+            result[reduction].append(Memory(f"{name}_where", "arena", np.dtype(np.int64), (count,), (1,)))
+    return result
+
+
+def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[Memory]]) -> None:
+    """The functions of one nest: its kernel, the checked form of it, and what combines its chunks."""
+    unit = rendered.unit
+    fast = Body(nest, unit, FAST, partials)
+    text = fast.build()
+    needs_check = nest.raises and any(v.node is not None for v in nest.values) or any(r.may_raise for r in nest.reductions)
+    scratch = fast.scratch.bytes
+    if needs_check:
+        checked = Body(nest, unit, CHECKED, partials)
+        body = checked.build()
+        scratch = max(scratch, checked.scratch.bytes)
+        rendered.texts.append(_function(nest, checked, body, f"{nest.name}_checked", ""))
+    rendered.texts.append(_function(nest, fast, text, nest.name, f"{nest.name}_checked" if needs_check else ""))
+    launches = [Launch(nest.name, extent(nest, FAST), _work(nest), nest.batch, scratch)]
+    if nest.is_split:
+        combine = Body(nest, unit, COMBINE, partials)
+        body = combine.build()
+        rendered.texts.append(_function(nest, combine, body, f"{nest.name}_combine", ""))
+        launches.append(Launch(f"{nest.name}_combine", extent(nest, COMBINE), 100, 1, combine.scratch.bytes))
+    rendered.launches[nest] = launches
+
+
+def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> KernelText:
+    first = ("const i64 first = begin;",) if body.mode == CHECKED else ()
+    declarations = (*_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations(), *first)
+    decode = tuple(_decode(nest, body.unit, body.mode))
+    return KernelText(
+        name,
+        _comment(nest, body.mode),
+        declarations,
+        decode,
+        text,
+        nest.batch if body.mode != COMBINE else 1,
+        body.suspects,
+        checked,
+        body.mode == CHECKED,
+    )
+
+
+def _pointers(nest: Nest, body: Body, text: str) -> list[str]:
+    """Declarations of the buffers that the text names."""
+    memories: dict[Memory, bool] = {}
+    for value in nest.values:
+        if value.op == "load":
+            memories.setdefault(value.data.memory, False)
+    for write in nest.writes:
+        memories[write.place.memory] = True
+    for group in body.partials.values():
+        memories.update(dict.fromkeys(group, True))
+    lines = []
+    for memory, written in memories.items():
+        if f"{pointer(memory)}[" in text:
+            constant = "" if written and body.mode != CHECKED else "const "
+            ctype = C_TYPES[memory.dtype]
+            number = body.unit.buffers[memory]
+            lines.append(f"{constant}{ctype} *restrict {pointer(memory)} = ({constant}{ctype} *)buffers[{number}];")
+    return lines
+
+
+def _numbers(unit: CUnit, text: str) -> list[str]:
+    return [f"const i64 {name} = {value};" for name, value in unit.number_reads.items() if name in text]
+
+
+def extent(nest: Nest, mode: str) -> Size:
+    return product([axis.size for axis in nest.outer] + [count for _, count in _digits(nest, mode)])
+
+
+def _digits(nest: Nest, mode: str) -> list[tuple[str, Size]]:
+    """What the number of an outer iteration counts beside the outer axes, innermost first."""
+    digits: list[tuple[str, Size]] = []
+    if nest.chunk and mode != COMBINE:
+        digits.append(("chunk", (nest.inner[0].size + nest.chunk - 1) // nest.chunk))
+    if nest.lanes:
+        digits.append(("block", (nest.lanes.size + nest.width - 1) // nest.width))
+    return digits
+
+
+def _decode(nest: Nest, unit: CUnit, mode: str) -> Iterable[str]:
+    """Lines that take the number of an outer iteration apart."""
+    rest = "row"
+    left = len(nest.outer) + len(_digits(nest, mode))
+    split = nest.is_split
+
+    def take(count: Size) -> str:
+        nonlocal rest, left
+        left -= 1
+        text, number = rest, unit.size(count)
+        if left:
+            text, rest = f"{rest} % {number}", f"{rest} / {number}"
+        return text
+
+    for name, count in _digits(nest, mode):
+        scale = f" * {nest.width}" if name == "block" else ""
+        text = take(count)
+        yield f"const i64 {name} = {f'({text})' if scale and ' ' in text else text}{scale};"
+    if split:
+        yield f"const i64 outer = {rest if left else 0};"
+    for axis in reversed(nest.outer):
+        yield f"const i64 {axis.symbol.name} = {take(axis.size)};"
+    if nest.chunk and mode != COMBINE:
+        size = nest.inner[0].size
+        yield f"const i64 start = chunk * {nest.chunk}, stop = MINIMUM(start + {nest.chunk}, {unit.size(size)});"
+
+
+def _comment(nest: Nest, mode: str) -> tuple[str, ...]:
+    what = {FAST: "", CHECKED: "what was raised by ", COMBINE: "the chunks of "}[mode]
+    names = ", ".join(unit.node.name for unit in nest.units)
+    lines = [f"{what}{names} over ({', '.join(map(str, nest.group.axes))})"]
+    if mode == FAST:
+        positions = dict.fromkeys(f"{unit.node.position}" for unit in nest.units if unit.node.position is not None)
+        lines += [_safe(position) for position in positions]
+    return tuple(map(_safe, lines))
+
+
+def _safe(text: str) -> str:
+    """Text that may stand in a comment."""
+    return text.replace("*/", "* /").replace("\\", "/").replace("\n", " ").replace("?", ".")
+
+
+def nanoseconds(nest: Nest) -> float:
+    """A guess at the time of one innermost step."""
+    total = 0.02
+    for value in nest.values:
+        if value.op == "load" and nest.is_inner(value):
+            total += 0.02 * value.dtype.itemsize
+        elif nest.is_inner(value):
+            total += value.cost
+    return total + sum(0.03 * write.value.dtype.itemsize for write in nest.writes if nest.in_loop(write))
+
+
+def _work(nest: Nest) -> int:
+    items: Size = product(axis.size for axis in nest.inner)
+    if nest.chunk and isinstance(items, int) and nest.inner:
+        first = nest.inner[0].size
+        assert isinstance(first, int)
+        items = items // max(first, 1) * min(nest.chunk, first)
+    elif nest.chunk:
+        items = nest.chunk
+    if not isinstance(items, int):
+        items = 4096
+    return max(1, int(nanoseconds(nest) * items * max(nest.width, 1)))
+
+
+# The unit ---------------------------------------------------------------------------------------------------------
+def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math: bool) -> str:
+    unit = rendered.unit
+    text = _template().render(
+        title=_safe(title),
+        limits=LIMITS,
+        raised={"invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW},
+        size_helpers=C_HELPERS if any(isinstance(size, str) for size in sizes) else "",
+        math=[_declaration(name, arity, simd_math) for name, arity in sorted(unit.math.items())],
+        checks=any(kernel.checked for kernel in rendered.texts),
+        helpers=[text for _, text in sorted(unit.helpers.items())],
+        sizes=sizes,
+        kernels=rendered.texts,
+    )
+    return str(text)
+
+
+def _declaration(name: str, arity: int, simd_math: bool) -> str:
+    """A function of the mathematical library; with the attribute, gcc calls libmvec's vector form of it in loops."""
+    base = name[:-1] if name.endswith("f") and name != "erf" else name
+    ctype = "f32" if name.endswith("f") and name != "erf" else "f64"
+    vector = 'simd("notinbranch"), ' if simd_math and base in VECTOR_MATH else ""
+    return f"__attribute__(({vector}const)) {ctype} {name}({', '.join([ctype] * arity)});"
+
+
+@lru_cache(maxsize=1)
+def _template() -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("capture.inductor"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.get_template("unit.c.jinja")
+
+
+def uses_expressions(*sizes: Size) -> bool:
+    return any(isinstance(size, Expr) for size in sizes)

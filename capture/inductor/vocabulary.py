@@ -1,0 +1,289 @@
+"""The scalar vocabulary: what an op's ``element`` is written in, one row per operation.
+
+In: names of NumPy ufuncs on elements of one dtype, plus ``where``, ``clip``, ``cast``. Out: for each its result
+dtype, its C by class of dtype, what it may raise, what it costs, and what it means (NumPy's own function).
+
+>>> RULES["maximum"].text(np.dtype("f4"), ("x", "y"))
+'((x > y || x != x) ? x : y)'
+>>> RULES["add"].text(np.dtype("u1"), ("x", "y"))
+'(u8)(x + y)'
+
+Arithmetic is bit-identical to NumPy's: each rule says what NumPy's loops say, ties and edges included (of equal
+zeros ``maximum`` gives the second, ``sign(-0.0)`` is ``0.0``, an integer divided by zero is zero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+BOOL, SIGNED, UNSIGNED, FLOAT = "b", "i", "u", "f"
+CLASSES = {"b": BOOL, "i": SIGNED, "u": UNSIGNED, "f": FLOAT}
+
+C_TYPES: Mapping[np.dtype, str] = {
+    np.dtype(name): short
+    for name, short in {
+        "bool": "bool8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+        "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+        "float32": "f32", "float64": "f64",
+    }.items()
+}  # fmt: skip
+"""Dtypes of elements and their names in C; every other dtype is left to NumPy."""
+
+BOOL_DTYPE = np.dtype(bool)
+
+SAME, TRUTH, LAST = "same", "bool", "last"
+NOTHING, IEEE, INTEGER = "", "ieee", "integer"
+"""What an operation may raise: nothing; what IEEE 754 says, seen from operands and result; division by zero in software."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One operation.
+
+    ``c`` maps classes of the (first) operand's dtype to C with ``{0} {1} {2}`` for operands, ``{T}`` for the type,
+    ``{f}`` for the suffix of math functions, and ``{helper}`` for a function of ``helpers.py`` by the rule's name.
+    ``raises`` likewise by class. ``pole`` is C that holds where an infinite result of finite operands is a
+    division by zero, not an overflow. ``cost`` is in nanoseconds per element, for float32.
+    """
+
+    name: str
+    c: Mapping[str, str]
+    arity: int = 2
+    result: str = SAME
+    raises: Mapping[str, str] | None = None
+    pole: str = ""
+    cost: float = 0.05
+    math: str = ""  # the C function behind it, when it is one of the mathematical library
+    means: Callable[..., Any] | None = None
+
+    def dtype(self, *operands: np.dtype) -> np.dtype:
+        return BOOL_DTYPE if self.result == TRUTH else operands[-1] if self.result == LAST else operands[0]
+
+    def kind(self, dtype: np.dtype) -> str:
+        """The class of dtypes whose C serves ``dtype``."""
+        return CLASSES[dtype.kind]
+
+    def text(self, dtype: np.dtype, operands: tuple[str, ...]) -> str:
+        template = self.c[self.kind(dtype)]
+        return template.format(
+            *operands,
+            T=C_TYPES[dtype],
+            f="f" if dtype == np.float32 else "",
+            helper=f"{self.name}_{C_TYPES[dtype]}",
+        )
+
+    def helper(self, dtype: np.dtype) -> bool:
+        """Whether the C calls a function of ``helpers.py``."""
+        return "{helper}" in self.c[self.kind(dtype)]
+
+    def may_raise(self, dtype: np.dtype) -> str:
+        return (self.raises or {}).get(self.kind(dtype), NOTHING)
+
+    def evaluate(self, *operands: Any) -> Any:
+        function = self.means or getattr(np, self.name)
+        return function(*operands)
+
+
+def _numbers(text: str, boolean: str | None = None) -> dict[str, str]:
+    """The same C for all numbers; small integers are brought back to their width."""
+    table = {SIGNED: f"({{T}})({text})", UNSIGNED: f"({{T}})({text})", FLOAT: f"({text})"}
+    return table if boolean is None else {BOOL: boolean, **table}
+
+
+def _all(text: str) -> dict[str, str]:
+    return dict.fromkeys((BOOL, SIGNED, UNSIGNED, FLOAT), text)
+
+
+def _integers(text: str, boolean: str | None = None) -> dict[str, str]:
+    table = {SIGNED: text, UNSIGNED: text}
+    return table if boolean is None else {BOOL: boolean, **table}
+
+
+_FLOAT_RAISES = {FLOAT: IEEE}
+_DIVISION = {FLOAT: IEEE, SIGNED: INTEGER, UNSIGNED: INTEGER}
+
+
+def _arithmetic() -> list[Rule]:
+    whole = {BOOL: "{0}", SIGNED: "{0}", UNSIGNED: "{0}"}
+    return [
+        Rule("add", _numbers("{0} + {1}", "({0} | {1})"), raises=_FLOAT_RAISES),
+        Rule("subtract", _numbers("{0} - {1}"), raises=_FLOAT_RAISES),
+        Rule("multiply", _numbers("{0} * {1}", "({0} & {1})"), raises=_FLOAT_RAISES),
+        Rule("divide", {FLOAT: "({0} / {1})"}, raises=_FLOAT_RAISES, pole="{1} == 0", cost=0.25),
+        Rule("floor_divide", dict.fromkeys("iuf", "{helper}({0}, {1})"), raises=_DIVISION, pole="{1} == 0", cost=6.0),
+        Rule("remainder", dict.fromkeys("iuf", "{helper}({0}, {1})"), raises=_DIVISION, cost=6.0),
+        Rule("fmod", {**_integers("{helper}({0}, {1})"), FLOAT: "fmod{f}({0}, {1})"}, raises=_DIVISION, cost=5.0,
+             math="fmod"),
+        Rule("negative", _numbers("-{0}"), 1),
+        Rule("positive", _numbers("{0}"), 1, cost=0.0),
+        Rule("absolute", {BOOL: "{0}", SIGNED: "({T})({0} < 0 ? -{0} : {0})", UNSIGNED: "{0}",
+                          FLOAT: "__builtin_fabs{f}({0})"}, 1),
+        Rule("fabs", {FLOAT: "__builtin_fabs{f}({0})"}, 1),
+        Rule("sign", {SIGNED: "({T})(({0} > 0) - ({0} < 0))", UNSIGNED: "({T})({0} > 0)",
+                      FLOAT: "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0} == 0 ? ({T})0 : {0})"}, 1, cost=0.1),
+        Rule("square", _numbers("{0} * {0}", "{0}"), 1, raises=_FLOAT_RAISES),
+        Rule("reciprocal", {FLOAT: "(1 / {0})"}, 1, raises=_FLOAT_RAISES, pole="{0} == 0", cost=0.25),
+        Rule("sqrt", {FLOAT: "__builtin_sqrt{f}({0})"}, 1, raises=_FLOAT_RAISES, cost=0.3),
+        Rule("power", {**_integers("{helper}({0}, {1})"), FLOAT: "pow{f}({0}, {1})"}, raises=_FLOAT_RAISES,
+             pole="{0} == 0", cost=2.5, math="pow"),
+        Rule("floor", {**whole, FLOAT: "__builtin_floor{f}({0})"}, 1),
+        Rule("ceil", {**whole, FLOAT: "__builtin_ceil{f}({0})"}, 1),
+        Rule("trunc", {**whole, FLOAT: "__builtin_trunc{f}({0})"}, 1),
+        Rule("rint", {FLOAT: "__builtin_rint{f}({0})"}, 1),
+        Rule("copysign", {FLOAT: "__builtin_copysign{f}({0}, {1})"}),
+        Rule("maximum", {BOOL: "({0} | {1})", **_integers("({0} > {1} ? {0} : {1})"),
+                         FLOAT: "(({0} > {1} || {0} != {0}) ? {0} : {1})"}),
+        Rule("minimum", {BOOL: "({0} & {1})", **_integers("({0} < {1} ? {0} : {1})"),
+                         FLOAT: "(({0} < {1} || {0} != {0}) ? {0} : {1})"}),
+        Rule("fmax", {BOOL: "({0} | {1})", **_integers("({0} > {1} ? {0} : {1})"),
+                      FLOAT: "(({0} > {1} || {1} != {1}) ? {0} : {1})"}),
+        Rule("fmin", {BOOL: "({0} & {1})", **_integers("({0} < {1} ? {0} : {1})"),
+                      FLOAT: "(({0} < {1} || {1} != {1}) ? {0} : {1})"}),
+        Rule("clip", {BOOL: "(({0} | {1}) & {2})", **dict.fromkeys("iuf", "{helper}({0}, {1}, {2})")}, 3, cost=0.1),
+        Rule("nextafter", {FLOAT: "nextafter{f}({0}, {1})"}, raises=_FLOAT_RAISES, cost=3.0, math="nextafter"),
+        Rule("heaviside", {FLOAT: "({0} != {0} ? {0} : {0} == 0 ? {1} : {0} < 0 ? ({T})0 : ({T})1)"}, cost=0.1),
+        Rule("deg2rad", {FLOAT: "({0} * (({T})3.14159265358979323846 / ({T})180))"}, 1, raises=_FLOAT_RAISES),
+        Rule("rad2deg", {FLOAT: "({0} * (({T})180 / ({T})3.14159265358979323846))"}, 1, raises=_FLOAT_RAISES),
+    ]  # fmt: skip
+
+
+def _logic() -> list[Rule]:
+    compare = {"equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">="}
+    return [
+        *(Rule(name, _all(f"({{0}} {sign} {{1}})"), result=TRUTH) for name, sign in compare.items()),
+        Rule("logical_and", _all("(({0} != 0) & ({1} != 0))"), result=TRUTH),
+        Rule("logical_or", _all("(({0} != 0) | ({1} != 0))"), result=TRUTH),
+        Rule("logical_xor", _all("(({0} != 0) ^ ({1} != 0))"), result=TRUTH),
+        Rule("logical_not", _all("({0} == 0)"), 1, result=TRUTH),
+        Rule("isnan", {BOOL: "0", **_integers("0"), FLOAT: "({0} != {0})"}, 1, result=TRUTH),
+        Rule("isinf", {BOOL: "0", **_integers("0"), FLOAT: "(__builtin_fabs{f}({0}) == __builtin_inf{f}())"}, 1,
+             result=TRUTH),
+        Rule("isfinite", {BOOL: "1", **_integers("1"), FLOAT: "(__builtin_fabs{f}({0}) < __builtin_inf{f}())"}, 1,
+             result=TRUTH),
+        Rule("signbit", {SIGNED: "({0} < 0)", FLOAT: "(__builtin_signbit({0}) != 0)"}, 1, result=TRUTH),
+        Rule("bitwise_and", _integers("({0} & {1})", "({0} & {1})")),
+        Rule("bitwise_or", _integers("({0} | {1})", "({0} | {1})")),
+        Rule("bitwise_xor", _integers("({0} ^ {1})", "({0} ^ {1})")),
+        Rule("invert", _integers("({T})~{0}", "(!{0})"), 1),
+        Rule("left_shift", _integers("{helper}({0}, {1})"), cost=0.1),
+        Rule("right_shift", _integers("{helper}({0}, {1})"), cost=0.1),
+        Rule("where", _all("({0} ? {1} : {2})"), 3, result=LAST, means=np.where),
+    ]  # fmt: skip
+
+
+_MATH: Mapping[str, tuple[str, float, str]] = {
+    # NumPy's name: the C function, ns per element, pole
+    "exp": ("exp", 0.35, ""),
+    "exp2": ("exp2", 0.35, ""),
+    "expm1": ("expm1", 0.5, ""),
+    "log": ("log", 0.4, "{0} == 0"),
+    "log2": ("log2", 0.4, "{0} == 0"),
+    "log10": ("log10", 0.4, "{0} == 0"),
+    "log1p": ("log1p", 0.6, "{0} == -1"),
+    "sin": ("sin", 0.4, ""),
+    "cos": ("cos", 0.4, ""),
+    "tan": ("tan", 0.8, ""),
+    "arcsin": ("asin", 0.6, ""),
+    "arccos": ("acos", 0.6, ""),
+    "arctan": ("atan", 0.6, ""),
+    "sinh": ("sinh", 0.9, ""),
+    "cosh": ("cosh", 0.9, ""),
+    "tanh": ("tanh", 0.5, ""),
+    "arcsinh": ("asinh", 1.0, ""),
+    "arccosh": ("acosh", 1.0, ""),
+    "arctanh": ("atanh", 1.0, "__builtin_fabs{f}({0}) == 1"),
+    "cbrt": ("cbrt", 0.8, ""),
+}
+
+
+def _transcendental() -> list[Rule]:
+    unary = [
+        Rule(name, {FLOAT: f"{function}{{f}}({{0}})"}, 1, raises=_FLOAT_RAISES, pole=pole, cost=cost, math=function)
+        for name, (function, cost, pole) in _MATH.items()
+    ]
+    return [
+        *unary,
+        Rule("arctan2", {FLOAT: "atan2{f}({0}, {1})"}, cost=1.2, math="atan2"),
+        Rule("hypot", {FLOAT: "hypot{f}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.0, math="hypot"),
+        Rule("logaddexp", {FLOAT: "{helper}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.5),
+        Rule("logaddexp2", {FLOAT: "{helper}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.5),
+    ]
+
+
+RULES: Mapping[str, Rule] = {rule.name: rule for rule in (*_arithmetic(), *_logic(), *_transcendental())}
+
+DEAR = 0.25
+"""Nanoseconds from which a value is kept, not computed again."""
+
+VECTOR_MATH = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt "
+    "atan2 hypot pow erf erfc".split()
+)
+"""Functions that libmvec has for float and double; the attribute on any other leaves symbols unresolved."""
+
+
+# Casts ------------------------------------------------------------------------------------------------------------
+def cast_text(source: np.dtype, target: np.dtype, operand: str) -> str:
+    """C of ``astype``: as NumPy on x86-64, where a float out of range wraps through a wider integer."""
+    if source == target:
+        return operand
+    name = C_TYPES[target]
+    if target.kind == "b":
+        return f"({operand} != 0)"
+    if source.kind == "f" and target.kind in "iu":
+        if target == np.uint64:
+            return f"cast_{C_TYPES[source]}_u64({operand})"
+        through = "i32" if target.itemsize < 4 or target == np.int32 else "i64"
+        return f"(i64){operand}" if name == "i64" else f"({name})(({through}){operand})"
+    return f"({name}){operand}"
+
+
+_LIMITS = {
+    # target: (lowest, exclusive; highest, exclusive) of what converts without an invalid operation
+    "i8": ("-2147483649.0", "2147483648.0"), "i16": ("-2147483649.0", "2147483648.0"),
+    "u8": ("-2147483649.0", "2147483648.0"), "u16": ("-2147483649.0", "2147483648.0"),
+    "i32": ("-2147483649.0", "2147483648.0"), "u32": ("-2147483649.0", "4294967296.0"),
+    "i64": ("-9223372036854777856.0", "9223372036854775808.0"),
+    "u64": ("-9223372036854777856.0", "18446744073709551616.0"),
+}  # fmt: skip
+
+
+def cast_raises(source: np.dtype, target: np.dtype) -> bool:
+    """Whether the cast may overflow (float64 → float32) or be invalid (float → int)."""
+    return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
+
+
+def cast_invalid(target: np.dtype, operand: str) -> str:
+    """C that holds where a cast from float to an integer dtype is invalid."""
+    low, high = _LIMITS[C_TYPES[target]]
+    return f"!((f64){operand} > {low} && (f64){operand} < {high})"
+
+
+# Literals ---------------------------------------------------------------------------------------------------------
+def literal(value: Any, dtype: np.dtype) -> str:
+    """A number of ``dtype`` in C, to the last bit."""
+    if dtype.kind == "f":
+        return _float_literal(dtype.type(value), "f" if dtype == np.float32 else "")
+    number = int(value)
+    if dtype == np.int64 and number == np.iinfo(np.int64).min:
+        return "(-9223372036854775807 - 1)"
+    if dtype == np.int32 and number == np.iinfo(np.int32).min:
+        return "(-2147483647 - 1)"
+    text = f"{number}u" if dtype in (np.uint32, np.uint64) and number > 0x7FFFFFFF else str(number)
+    return f"({text})" if number < 0 else text
+
+
+def _float_literal(value: np.floating, suffix: str) -> str:
+    if np.isnan(value):
+        return f"__builtin_nan{suffix}(\"\")"
+    if np.isinf(value):
+        return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
+    text = np.format_float_positional(value, trim="0") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(float(value))
+    if float(text) != float(value) and suffix == "":
+        text = float(value).hex()
+    text = f"{text}{suffix}"
+    return f"({text})" if text.startswith("-") else text
