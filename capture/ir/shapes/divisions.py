@@ -99,9 +99,12 @@ def _floordiv_by_number(a: Expr, k: int, known: Knowledge) -> Size:
     if leading_sign(rest) < 0:  # the form with a positive leading coefficient: -(n // -k) is (n + k-1) // k
         return add((quotient, multiply(_floordiv_by_number(_mirror(rest, k), k, known), -1)))
     inner = terms[0][0][0][0]
-    if len(terms) == 1 and terms[0] == (((inner, 1),), 1) and type(inner) is FloorDiv:  # (x // m + c) // k
-        flat = add((inner.numerator, multiply(inner.divisor, constant)))
-        return add((quotient, floordiv(flat, multiply(inner.divisor, k), known)))
+    if len(terms) == 1 and terms[0] == (((inner, 1),), 1):
+        if isinstance(inner, FloorDiv):  # (x // m + c) // k is (x + m*c) // (m*k)
+            flat = add((inner.numerator, multiply(inner.divisor, constant)))
+            return add((quotient, floordiv(flat, multiply(inner.divisor, k), known)))
+        if isinstance(inner, Mod) and not constant and isinstance(inner.divisor, int) and inner.divisor % k == 0:
+            return add((quotient, modulo(floordiv(inner.numerator, k, known), inner.divisor // k, known)))
     return add((quotient, FloorDiv(rest, k)))
 
 
@@ -143,20 +146,15 @@ def _mirror(rest: Expr, k: int) -> Expr:
     return mirrored
 
 
-def _without_inner_modulo(a: Expr, k: int) -> Size:
+def _without_inner_modulo(a: Size, k: int) -> Size:
     """A size congruent to ``a`` modulo ``k``: ``x % m`` may stand as ``x`` where ``k`` divides ``m``."""
-    terms, constant = a.linear
-    if not any(type(f[0][0]) is Mod for f, _ in terms):
-        return a
-    return add(multiply(c, _congruent(factors, k)) for factors, c in (*terms, ((), constant)))
-
-
-def _congruent(factors: Product, k: int) -> Size:
-    if len(factors) == 1 and factors[0][1] == 1:
-        atom = factors[0][0]
-        if type(atom) is Mod and isinstance(atom.divisor, int) and atom.divisor % k == 0:
-            return atom.numerator
-    return expand(factors)
+    for factors, c in linear(a)[0]:
+        atom, exponent = factors[0]
+        if len(factors) > 1 or exponent > 1 or type(atom) is not Mod or not isinstance(atom.divisor, int):
+            continue
+        if atom.divisor % k == 0:
+            return _without_inner_modulo(add((a, multiply(c, atom.numerator), multiply(-c, atom))), k)
+    return a
 
 
 def _long_division(a: Size, b: Expr) -> tuple[Size, Size]:

@@ -21,7 +21,6 @@ Conventions:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -41,28 +40,30 @@ class TooComplex(ValueError):
     """A size expression grew past ``MAX_NODES``; the caller takes the value as a constant instead."""
 
 
-class Expr(ABC):
+class Expr:
     """A size that is not a constant. Write it with operators and symbols: every instance is in normal form."""
 
     __array_ufunc__ = None  # NumPy numbers must not take an expression for an object to make an array of
 
+    # Not an abstract base class: those make isinstance slow, which every operation needs.
+
     @property
-    @abstractmethod
     def parts(self) -> tuple[Any, ...]:
         """What the constructor takes."""
+        raise NotImplementedError
 
     @property
     def operands(self) -> tuple[Size, ...]:
         """What an atom is made of."""
         return ()
 
-    @abstractmethod
     def write(self, dialect: Dialect) -> Written:
         """The expression in the notation of ``dialect``."""
+        raise NotImplementedError
 
-    @abstractmethod
     def interval(self, of: Callable[[Size], Range]) -> Range:
         """Bounds that follow from those of the parts."""
+        raise NotImplementedError
 
     @cached_property
     def range(self) -> Range:
@@ -365,11 +366,10 @@ def add(sizes: Iterable[Size]) -> Size:
 
 
 def multiply(a: Size, b: Size) -> Size:
-    terms_a, constant_a = linear(a)
-    terms_b, constant_b = linear(b)
-    if not terms_a or not terms_b:
-        terms, factor = (terms_b, constant_a) if not terms_a else (terms_a, constant_b)
-        return assemble({factors: factor * c for factors, c in terms}, constant_a * constant_b)
+    if isinstance(a, int):
+        return a * b if isinstance(b, int) else scale(b, int(a))
+    if isinstance(b, int):
+        return scale(a, int(b))
     if _keeps_factors(a, b):
         scale_a, factors_a = _as_factors(a)
         scale_b, factors_b = _as_factors(b)
@@ -381,6 +381,15 @@ def multiply(a: Size, b: Size) -> Size:
             total[both] = total.get(both, 0) + c * d
     constant = total.pop(())
     return assemble(total, constant)
+
+
+def scale(size: Expr, factor: int) -> Size:
+    terms, constant = size.linear
+    if factor == 0:
+        return 0
+    if len(terms) == 1 and not constant:
+        return assemble({terms[0][0]: terms[0][1] * factor}, 0)
+    return Sum(tuple((factors, c * factor) for factors, c in terms), constant * factor)
 
 
 def product(sizes: Iterable[Size]) -> Size:

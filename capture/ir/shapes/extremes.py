@@ -46,13 +46,21 @@ def _extreme(kind: type[Extreme], sizes: Iterable[Size], known: Knowledge) -> Si
         return left[0]
     common, left = _common_terms(left)
     content = gcd(*(number for size in left for number in _numbers(size)))
-    if all(leading_sign(size) < 0 or size == 0 for size in left):
+    if _reads_better_mirrored(kind, left):
         content, kind = -content, OPPOSITE[kind]
     if common == 0 and content == 1:
         return kind(tuple(sorted(left, key=str)))
     terms = [linear(size) for size in left]
     left = [assemble({f: c // content for f, c in t}, constant // content) for t, constant in terms]
     return add((common, multiply(content, _extreme(kind, left, known))))
+
+
+def _reads_better_mirrored(kind: type[Extreme], sizes: list[Size]) -> bool:
+    """One of ``min(-a, -b)`` and ``-max(a, b)`` is the normal form, one of ``max(a - b, 0)`` and ``-min(b - a, 0)``."""
+    numbers = [number for size in sizes for number in _numbers(size)]
+    if 0 in sizes and min(numbers) < 0 < max(numbers):
+        return kind is Min
+    return all(leading_sign(size) < 0 or size == 0 for size in sizes)
 
 
 def _flattened(kind: type[Extreme], size: Size) -> Sequence[Size]:

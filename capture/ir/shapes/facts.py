@@ -18,7 +18,7 @@ was found. As in Python, a question about a size with a divisor that is known to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import cached_property, partial, reduce
@@ -44,7 +44,16 @@ from capture.ir.shapes.expr import (
     product_range,
     without,
 )
-from capture.ir.shapes.lowest import Table, definitions_of, form_of, lowest, table
+from capture.ir.shapes.lowest import (
+    Form,
+    Table,
+    define,
+    definitions_of,
+    form_of,
+    lowest,
+    multiplied_limits,
+    table,
+)
 from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
 from capture.ir.shapes.relations import Relation, difference, eq, primitive
 from capture.ir.shapes.traverse import Rules, atoms, fold, rules, substitute, symbols, without_modulo
@@ -153,7 +162,7 @@ class Facts:
         return ranges.meet(product_range(factors, self.range), self.limits.get(factors, EVERYTHING))
 
     def at_least(self, size: Size, bound: int) -> bool:
-        return lowest(size, self, bound) >= bound
+        return lowest(size, self, bound, cases=1) >= bound
 
     def nonzero(self, size: Size) -> bool:
         terms, constant = linear(size)
@@ -177,15 +186,16 @@ class Facts:
     @cached_property
     def table(self) -> Table:
         sizes = chain.from_iterable((size, without_modulo(size)) for size in self.nonnegative)
+        forms = [form_of(size) for size in dict.fromkeys(sizes)]
         about = atoms(*self.nonnegative, *(atom for factors in self.limits for atom, _ in factors))
-        return table(chain(map(form_of, dict.fromkeys(sizes)), definitions_of(about, self)))
+        products = dict.fromkeys(chain(self.limits, *(form.terms for form in forms)))
+        limits = chain.from_iterable(multiplied_limits(factors, self) for factors in products)
+        return table(chain(forms, definitions_of(about, self), limits))
 
-    def with_at_least_zero(self, size: Size) -> Facts | None:
-        """These facts and ``size >= 0``, without a search for what follows; None if it is known to be wrong."""
-        low, high = self.range(size)
-        if high < 0:
-            return None
-        return self if low >= 0 else self._bounded(size)
+    def definitions(self, atom: Expr) -> Sequence[Form]:
+        if atom not in self._definitions:
+            self._definitions[atom] = define(atom, self)
+        return self._definitions[atom]
 
     def _bounded(self, size: Size) -> Facts:
         if isinstance(size, int):
@@ -206,6 +216,10 @@ class Facts:
 
     @cached_property
     def _simplified(self) -> dict[Expr, Size]:
+        return {}
+
+    @cached_property
+    def _definitions(self) -> dict[Expr, Sequence[Form]]:
         return {}
 
     @cached_property
@@ -264,12 +278,14 @@ def _is_zero(facts: Facts, gap: Size) -> bool | None:
         return gap == 0
     if _is_never_zero(facts, gap):
         return False
-    low = lowest(gap, facts, 1)
-    high = -lowest(multiply(gap, -1), facts, 1)
-    if low > 0 or high < 0:
-        return False
     plain = without_modulo(gap)
-    return True if low == high == 0 or (isinstance(plain, int) and plain == 0) else None
+    if isinstance(plain, int):
+        return plain == 0
+    low = lowest(gap, facts, 1)
+    if low > 0:
+        return False
+    high = -lowest(multiply(gap, -1), facts, 1)
+    return False if high < 0 else True if low == high == 0 else None
 
 
 def _is_never_zero(facts: Facts, gap: Expr) -> bool:
@@ -281,9 +297,9 @@ def _is_never_zero(facts: Facts, gap: Expr) -> bool:
 
 
 def _is_not_negative(facts: Facts, gap: Size) -> bool | None:
-    if facts.at_least(gap, 0):
+    if lowest(gap, facts, 0) >= 0:
         return True
-    return False if facts.at_least(multiply(gap, -1), 1) else None
+    return False if lowest(multiply(gap, -1), facts, 1) >= 1 else None
 
 
 DECIDE: Mapping[str, tuple[Callable[[Facts, Size], bool | None], bool]] = {

@@ -16,10 +16,9 @@ in turn.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Protocol
 
@@ -33,7 +32,6 @@ from capture.ir.shapes.expr import (
     Product,
     Size,
     TooComplex,
-    add,
     linear,
     merge,
     multiply,
@@ -55,8 +53,8 @@ class Known(Protocol):
     def table(self) -> Table: ...
     def range(self, size: Size) -> Range: ...
     def product_range(self, factors: Product) -> Range: ...
-    def with_at_least_zero(self, size: Size) -> Known | None:
-        """The facts and ``size >= 0``; None if that is known to be wrong."""
+    def definitions(self, atom: Expr) -> Sequence[Form]:
+        """``define(atom, self)``, kept."""
 
 
 @dataclass(frozen=True)
@@ -73,37 +71,40 @@ Table = Mapping[Product, list[Form]]
 
 def lowest(size: Size, facts: Known, enough: End = INFINITY, cases: int = MAX_CASES) -> End:
     """The best lower bound found; the search ends at one that is ``enough``."""
+    try:
+        return _lowest(size, facts, (), enough, cases)
+    except TooComplex:  # what the proof would need is larger than sizes are allowed to be
+        return facts.range(size)[0]
+
+
+def _lowest(size: Size, facts: Known, given: Sequence[Form], enough: End, cases: int) -> End:
     low = facts.range(size)[0]
     if low >= enough or isinstance(size, int):
         return low
-    with suppress(TooComplex):  # what the proof would need is larger than sizes are allowed to be
-        for search in (_combined, _combined_without_modulo, partial(_by_cases, cases=cases)):
-            low = max(low, search(size, facts, enough))
-            if low >= enough:
-                break
+    low = max(low, _combined(size, facts, given, enough))
+    if low < enough and _has_inner_modulo(size):
+        low = max(low, _combined(without_modulo(size), facts, given, enough))
+    if low < enough and cases:
+        low = max(low, _by_cases(size, facts, given, enough, cases))
     return low
 
 
-def _combined_without_modulo(size: Expr, facts: Known, enough: End) -> End:
-    """Of help where a modulo is inside of another atom: the definitions of those outside are in use already."""
-    nested = atoms(*chain.from_iterable(atom.operands for atom in atoms(size)))
-    return _combined(without_modulo(size), facts, enough) if any(type(a) is Mod for a in nested) else -INFINITY
+def _has_inner_modulo(size: Expr) -> bool:
+    """Whether a modulo is inside of another atom, where its definition does not help."""
+    return any(type(atom) is Mod for outer in atoms(size) for atom in atoms(*outer.operands))
 
 
-def _by_cases(size: Expr, facts: Known, enough: End, cases: int) -> End:
-    extreme = _obstacle(size) if cases else None
+def _by_cases(size: Expr, facts: Known, given: Sequence[Form], enough: End, cases: int) -> End:
+    extreme = _obstacle(size)
     if extreme is None:
         return -INFINITY
+    sign = 1 if type(extreme) is Max else -1
     low: End = INFINITY
     for chosen in extreme.sizes:
-        sign = 1 if type(extreme) is Max else -1
-        case: Known | None = facts
-        for other in extreme.sizes:
-            if case is not None and other is not chosen:
-                case = case.with_at_least_zero(multiply(sign, add((chosen, multiply(other, -1)))))
-        if case is not None:
-            with suppress(ZeroDivisionError):  # a case in which the size has no value
-                low = min(low, lowest(substitute(size, {extreme: chosen}), case, enough, cases - 1))
+        others = (combine((sign, form_of(chosen)), (-sign, form_of(other))) for other in extreme.sizes)
+        case = [*given, *(form for form in others if form.terms)]
+        with suppress(ZeroDivisionError):  # a case in which the size has no value
+            low = min(low, _lowest(substitute(size, {extreme: chosen}), facts, case, enough, cases - 1))
         if low == -INFINITY:
             break
     return low
@@ -119,13 +120,24 @@ def _obstacle(size: Expr) -> Extreme | None:
     return next((atom for atom in atoms(size) if isinstance(atom, Extreme) and atom not in outer), None)
 
 
-def _combined(size: Size, facts: Known, enough: End) -> End:
+def _combined(size: Size, facts: Known, given: Sequence[Form], enough: End) -> End:
     """The bound by the best combination of inequalities that have to do with the size."""
     goal = form_of(size)
-    forms, products = _relevant(goal, (facts.table, table(_about(goal, size, facts))))
+    tables = (facts.table, table(chain(given, _about(goal, size, facts))))
+    if any(_is_unlimited(factors, c, tables, facts) for factors, c in goal.terms.items()):
+        return -INFINITY
+    forms, products = _relevant(goal, tables)
     columns = [([form.terms.get(factors, 0) for factors in products], form.constant) for form in forms]
     limits = [facts.product_range(factors) for factors in products]
     return best_bound([goal.terms.get(factors, 0) for factors in products], goal.constant, columns, limits, enough)
+
+
+def _is_unlimited(factors: Product, c: int, tables: Iterable[Table], facts: Known) -> bool:
+    """Whether nothing can keep ``c * factors`` from pulling the goal below any bound."""
+    if is_finite(facts.product_range(factors)[0 if c > 0 else 1]):
+        return False
+    forms = chain.from_iterable(table.get(factors, ()) for table in tables)
+    return not any((form.terms[factors] > 0) == (c > 0) for form in forms)
 
 
 def _relevant(goal: Form, tables: Iterable[Table]) -> tuple[list[Form], list[Product]]:
@@ -174,24 +186,34 @@ def _about(goal: Form, size: Size, facts: Known) -> Iterator[Form]:
     yield from definitions
     by_product = table(definitions)
     for factors in goal.terms:
-        if len(factors) > 1 or factors[0][1] > 1:
-            yield from _multiplied(factors, facts, by_product)
+        yield from _multiplied(factors, facts, by_product)
 
 
 def _multiplied(factors: Product, facts: Known, definitions: Table) -> Iterator[Form]:
     """Inequalities about one factor, times the others where these are not negative."""
+    yield from multiplied_limits(factors, facts)
+    for atom, rest in _one_by_one(factors, facts):
+        for form in chain(facts.table.get(atom, ()), definitions.get(atom, ())):
+            yield _times(form, rest)
+
+
+def multiplied_limits(factors: Product, facts: Known) -> Iterator[Form]:
+    """The limits of one factor, times the others: where ``2 <= n``, ``2*m <= n*m``."""
+    for atom, rest in _one_by_one(factors, facts):
+        low, high = facts.product_range(atom)
+        if is_finite(low):
+            yield combine((1, Form({factors: 1}, 0)), (-int(low), Form({rest: 1}, 0)))
+        if is_finite(high):
+            yield combine((-1, Form({factors: 1}, 0)), (int(high), Form({rest: 1}, 0)))
+
+
+def _one_by_one(factors: Product, facts: Known) -> Iterator[tuple[Product, Product]]:
+    """Each factor and the product of the others, where that is not negative."""
     for atom, _ in factors:
         alone = ((atom, 1),)
         rest = without(factors, alone)
-        if not rest or facts.product_range(rest)[0] < 0:
-            continue
-        low, high = facts.product_range(alone)
-        if is_finite(low):
-            yield Form({factors: 1, rest: -int(low)} if low else {factors: 1}, 0)
-        if is_finite(high):
-            yield Form({factors: -1, rest: int(high)} if high else {factors: -1}, 0)
-        for form in chain(facts.table.get(alone, ()), definitions.get(alone, ())):
-            yield _times(form, rest)
+        if rest and facts.product_range(rest)[0] >= 0:
+            yield alone, rest
 
 
 def _times(form: Form, factors: Product) -> Form:
@@ -202,37 +224,38 @@ def _times(form: Form, factors: Product) -> Form:
 
 
 def definitions_of(given: Iterable[Expr], facts: Known) -> Iterator[Form]:
-    """What atoms are by definition, as forms that are not negative."""
+    """What the atoms are by definition, and the quotients that belong to modulos."""
     every = dict.fromkeys(given)
-    every.update(
-        dict.fromkeys(chain.from_iterable(atoms(atom.quotient) for atom in list(every) if isinstance(atom, Mod)))
-    )
-    for atom in every:
-        rule = DEFINITIONS.get(type(atom))
-        if rule is not None:
-            yield from rule(atom, facts)
+    quotients = [atom.quotient for atom in every if isinstance(atom, Mod)]
+    return chain.from_iterable(map(facts.definitions, dict.fromkeys(chain(every, atoms(*quotients)))))
+
+
+def define(atom: Expr, facts: Known) -> Sequence[Form]:
+    """What an atom is by definition, as forms that are not negative."""
+    rule = DEFINITIONS.get(type(atom))
+    return rule(atom, facts) if rule else ()
 
 
 def _define_floordiv(atom: FloorDiv, facts: Known) -> list[Form]:
-    a, b = form_of(atom.numerator), form_of(atom.divisor)
-    if facts.range(atom.divisor)[0] <= 0:
+    a, b, multiple = form_of(atom.numerator), atom.divisor, form_of(multiply(atom.divisor, atom))
+    if facts.range(b)[0] <= 0:
         return []
-    multiple = form_of(multiply(atom.divisor, atom))
-    forms = [combine((1, a), (-1, multiple)), combine((1, multiple), (1, b), (-1, a), (-1, ONE))]
-    if isinstance(atom.divisor, Expr) and facts.range(atom.numerator)[0] >= 0:
+    forms = [combine((1, a), (-1, multiple)), combine((1, multiple), (1, form_of(b)), (-1, a), (-1, ONE))]
+    if isinstance(b, Expr) and facts.range(atom.numerator)[0] >= 0:
         forms.append(combine((1, a), (-1, form_of(atom))))
     return forms
 
 
 def _define_modulo(atom: Mod, facts: Known) -> list[Form]:
-    a, b = form_of(atom.numerator), form_of(atom.divisor)
-    if facts.range(atom.divisor)[0] <= 0:
+    a, b, multiple = form_of(atom.numerator), atom.divisor, form_of(multiply(atom.divisor, atom.quotient))
+    if facts.range(b)[0] <= 0:
         return []
-    multiple = form_of(multiply(atom.divisor, atom.quotient))
     by_quotient = combine((1, form_of(atom)), (1, multiple), (-1, a))
-    forms = [by_quotient, combine((-1, by_quotient)), combine((1, b), (-1, form_of(atom)), (-1, ONE))]
-    if facts.range(atom.numerator)[0] >= 0:
-        forms.append(combine((1, a), (-1, form_of(atom))))
+    forms = [by_quotient, combine((-1, by_quotient))]
+    if isinstance(b, Expr):
+        forms.append(combine((1, form_of(b)), (-1, form_of(atom)), (-1, ONE)))
+        if facts.range(atom.numerator)[0] >= 0:
+            forms.append(combine((1, a), (-1, form_of(atom))))
     return forms
 
 

@@ -26,25 +26,26 @@ Column = tuple[Sequence[int], int]
 def best_bound(
     form: Sequence[int], constant: int, columns: Sequence[Column], limits: Sequence[Range], enough: End = INFINITY
 ) -> End:
+    """Plus infinity where the inequalities contradict each other. Ends at a bound that is ``enough``."""
     rows, costs, artificial = _tableau(form, columns, limits)
     denominator = 1
+    bound: End = -INFINITY
     for _ in range(MAX_PIVOTS):
         if not artificial[-1]:
             bound = -(-(constant * denominator + costs[-1]) // denominator)
-            if bound >= enough:
-                return bound
-        entering = _entering(costs, artificial)
-        leaving = None if entering is None else _leaving(rows, entering)
-        if entering is None or leaving is None:
-            break
+        entering = None if bound >= enough else _entering(costs, artificial)
+        if entering is None:
+            return bound
+        leaving = _leaving(rows, entering)
+        if leaving is None:
+            return INFINITY
         pivot_row = rows[leaving]
-        pivot = pivot_row[entering]
         *rows, costs, artificial = (
             row if row is pivot_row else _reduced(row, pivot_row, entering, denominator)
             for row in (*rows, costs, artificial)
         )
-        denominator = pivot
-    return -INFINITY if artificial[-1] else -(-(constant * denominator + costs[-1]) // denominator)
+        denominator = pivot_row[entering]
+    return bound
 
 
 def _tableau(
