@@ -199,7 +199,7 @@ CREATION: list[tuple[Any, ...]] = [
     (np.arange, 0.1, 1.0, 0.1), (np.arange, 5, 0, -2, "f4"), (np.arange, 3.5), (np.arange, 2, 2),
     (np.linspace, 0, 1), (np.linspace, 1, 3, 5, False), (np.linspace, 0.1, 0.7, 13), (np.array, 2.5),
     (np.array, (1, 2, 3)), (np.array, ((1, 2.5), (3, 4))), (np.asarray, 3), (np.asarray, (True, False)),
-    (np.float32, 2.5), (np.int8, 3), (np.arange, 0.1, 3, 0.3, "f4"), (np.arange, 10, dict(dtype="u1")),
+    (np.float32, 2.5), (np.int8, 3), (np.arange, 0.1, 3, 0.3, "f4"), (np.arange, 10, {"dtype": "u1"}),
 ]  # fmt: skip
 
 
@@ -275,7 +275,7 @@ def test_operators(function: Any, dtype: str) -> None:
             continue
         taken = agree(function, x, other)
         float_power = function is operator.pow and np.dtype(dtype).kind == "f"
-        assert taken or function is operator.pow and not float_power or _needs_values(function, other), other
+        assert taken or (function is operator.pow and not float_power) or _needs_values(function, other), other
 
 
 def _needs_values(function: Any, other: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from capture.ir import op as ops
-from capture.ir.graph import Graph, map_nodes
+from capture.ir.graph import Graph
 from capture.ir.interpret import Interpreter
 from capture.ir.op import CannotInfer
 from capture.ir.types import ArrayType, Layout, type_of

@@ -143,7 +143,7 @@ def _as_ordered(graph: Any, a: Any, order: Any) -> Any:
 def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
     """An array that NumPy makes of a scalar, a number, or nested lists of numbers."""
     type = getattr(value, "type", value)
-    if isinstance(type, ArrayType) and type.scalar or is_literal(value):
+    if (isinstance(type, ArrayType) and type.scalar) or is_literal(value):
         return graph.call("full", value, shape=(), dtype=dtype)
     if not isinstance(value, tuple) or not _all_literal(value):
         raise CannotInfer("an array of these objects")

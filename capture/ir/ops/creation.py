@@ -17,8 +17,8 @@ import numpy as np
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
     allocated,
-    common_order,
     broadcast_shapes,
+    common_order,
     given_dtype,
     given_order,
     given_shape,
@@ -259,7 +259,7 @@ def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]
 def arange_length(start: Any, stop: Any, step: Any) -> int:
     """NumPy's own: the quotient as a double, rounded up."""
     quotient = float((stop - start) / step)
-    if not isfinite(quotient) or quotient == 0.0 and stop != start:
+    if not isfinite(quotient) or (quotient == 0.0 and stop != start):
         raise CannotInfer("arange whose length is not certain")
     return max(ceil(quotient), 0)
 

@@ -33,7 +33,7 @@ def _infer_slice(a: Any, starts: tuple[Size, ...], steps: tuple[int, ...], sizes
     for start, step, size, old in zip(starts, steps, sizes, base.shape, strict=True):
         if all(isinstance(number, int) for number in (start, size, old)):
             last = start + step * (size - 1)  # type: ignore[operator]
-            if size < 0 or size > 0 and not (0 <= start < old and 0 <= last < old):  # type: ignore[operator]
+            if size < 0 or (size > 0 and not (0 <= start < old and 0 <= last < old)):  # type: ignore[operator]
                 raise CannotInfer(f"slice {start}:{last} of an axis of size {old}")
     return viewed(base, sizes, sliced_layout(base, steps, sizes, starts))
 
@@ -168,7 +168,7 @@ def _sliced(item: slice, size: Size) -> tuple[Size, int, Size]:
 
 
 def _position(item: Any, size: Size) -> int:
-    if isinstance(item, bool | np.bool) or isinstance(item, Expr) or not hasattr(item, "__index__"):
+    if isinstance(item, bool | np.bool | Expr) or not hasattr(item, "__index__"):
         raise CannotInfer(f"an index of type {type(item).__name__}")
     if isinstance(item, np.ndarray):
         raise CannotInfer("an index that is an array")

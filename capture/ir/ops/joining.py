@@ -1,7 +1,7 @@
 """Arrays laid side by side.
 
-In: ``np.concatenate((a, b), axis=1)``, ``np.stack``, ``np.hstack`` and their like. Out: ``concatenate`` nodes, whose one
-operand is the tuple of arrays.
+In: ``np.concatenate((a, b), axis=1)``, ``np.stack``, ``np.hstack`` and their like. Out: ``concatenate`` nodes, whose
+one operand is the tuple of arrays.
 
 >>> graph.call("stack", (x, y))            # concatenate((expand(x, (0,)), expand(y, (0,))), axis=0)
 """

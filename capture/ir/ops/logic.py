@@ -31,6 +31,7 @@ def _comparison(name: str, if_first_is_negative: bool, if_second_is_negative: bo
     return element
 
 
+_ufunc: np.ufunc
 for _ufunc, _first, _second in (
     (np.less, True, False),
     (np.less_equal, True, False),

@@ -1,8 +1,8 @@
 """Writes into arrays: ``store``, and what users write in terms of it.
 
-In: ``x[1:] = y``, ``x += y``, ``np.add(x, y, out=z)``, ``np.copyto(z, x)``. Out: a ``store`` node, the next version of the
-array. Macros of this file are tagged ``mutates``: what they return is the new version of their first operand (an
-in-place operator gives it to Python too, the others give Python ``None``).
+In: ``x[1:] = y``, ``x += y``, ``np.add(x, y, out=z)``, ``np.copyto(z, x)``. Out: a ``store`` node, the next version
+of the array. Macros of this file are tagged ``mutates``: what they return is the new version of the buffer of
+their first operand (an in-place operator gives Python that operand, the others give it ``None``).
 
 >>> graph.call("setitem", x, 0.0, key=slice(1, None))
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from capture.ir.graph import Step
 from capture.ir.op import CannotInfer, Store, define, for_operator, get
-from capture.ir.ops.common import broadcast_shapes, is_array, is_literal, kind_of, require_array
+from capture.ir.ops.common import broadcast_shapes, is_array, is_literal, kind_of, require_array, shape_of
 from capture.ir.ops.creation import literal_as
 from capture.ir.ops.indexing import region_of
 from capture.ir.types import ArrayType, NumberType
@@ -82,9 +82,13 @@ def write(graph: Any, target: Any, value: Any) -> Any:
 
 def _setitem(graph: Any, a: Any, key: Any, value: Any) -> Any:
     view, is_element = region_of(graph, a, key)
-    if is_element and getattr(getattr(value, "type", value), "ndim", 0):
+    if is_element and _has_axes(value):
         raise CannotInfer("setting an array element with a sequence.")
     return write(graph, view, value)
+
+
+def _has_axes(value: Any) -> bool:
+    return bool(shape_of(getattr(value, "type", value)))
 
 
 def _copyto(graph: Any, dst: Any, src: Any, casting: Any = "same_kind") -> Any:
@@ -129,7 +133,7 @@ define(
 
 
 def _fill(graph: Any, a: Any, value: Any) -> Any:
-    if getattr(getattr(value, "type", value), "ndim", 0):
+    if _has_axes(value):
         raise CannotInfer("fill takes one value")
     return write(graph, a, value)
 

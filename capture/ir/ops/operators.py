@@ -95,14 +95,14 @@ class _Probe(np.ndarray):
         return ufunc.__name__
 
 
-@lru_cache(maxsize=1024)
-def _power_ufunc(dtype: np.dtype, python: type, exponent: Any) -> str:
+@lru_cache(maxsize=1024, typed=True)
+def _power_ufunc(dtype: np.dtype, exponent: Any) -> str:
     """The ufunc that ``array ** exponent`` runs."""
     return np.ones(1, dtype).view(_Probe) ** exponent
 
 
 # Whether the *value* of a NumPy scalar or 0-d array as exponent chooses the ufunc (NumPy < 2.2).
-_CHOOSES_BY_VALUE = _power_ufunc(np.dtype("f8"), np.float64, np.float64(2)) != "power"
+_CHOOSES_BY_VALUE = _power_ufunc(np.dtype("f8"), np.float64(2)) != "power"
 
 
 def _array_power(graph: Any, x: Any, y: Any) -> Any:
@@ -114,7 +114,7 @@ def _array_power(graph: Any, x: Any, y: Any) -> Any:
             raise CannotInfer("the exponent's value chooses what NumPy computes, and is not known")
         return graph.call("power", x, y)
     kind_of(base)
-    name = _power_ufunc(base.dtype, type(exponent), exponent)
+    name = _power_ufunc(base.dtype, exponent)
     if name in ("square", "sqrt", "reciprocal", "positive"):
         return graph.call(name, x)
     return graph.call("power", x, y)

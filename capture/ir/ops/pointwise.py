@@ -64,6 +64,7 @@ PLAIN = (
     # order and sign
     np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.heaviside,
 )  # fmt: skip
+_ufunc: np.ufunc
 for _ufunc in PLAIN:
     ufunc_record(_ufunc)
 
@@ -125,7 +126,7 @@ ufunc_record(np.float_power, lambda s, x, y: s.power(x, y))
 
 # clip -------------------------------------------------------------------------------------------------------------
 # NumPy's own definition: min(max(x, low), high), NaN first; the bounds are not swapped when they cross.
-_clip_ufunc = np._core.umath.clip
+_clip_ufunc: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
 ufunc_record(
     _clip_ufunc,
     lambda s, x, low, high: s.minimum(s.maximum(x, low), high),

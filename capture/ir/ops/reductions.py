@@ -72,7 +72,7 @@ def _natural(name: str, dtype: np.dtype) -> np.dtype:
 def _canonical(name: str) -> Callable[..., dict[str, Any]]:
     def canonical(a: Any, axis: Any, **params: Any) -> dict[str, Any]:
         base = require_value(a, name)
-        result = {"axis": many_axes(axis, base.ndim)}
+        result: dict[str, Any] = {"axis": many_axes(axis, base.ndim)}
         if "dtype" in params:
             result["dtype"] = _working_dtype(name, base.dtype, params["dtype"])
         if "ddof" in params:
@@ -101,7 +101,7 @@ def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
         items = count(base, axis)
         if not empty_is_defined and isinstance(items, int) and items == 0:
             raise CannotInfer(f"{name} of nothing")
-        if type(ddof) not in (int, float) or ddof != 0 and (not isinstance(items, int) or ddof >= items):
+        if type(ddof) not in (int, float) or (ddof != 0 and (not isinstance(items, int) or ddof >= items)):
             raise CannotInfer("degrees of freedom that may not be positive")
         return reduced(base, axis, dtype or _natural(name, lowered(base.dtype)), keepdims)
 
@@ -279,16 +279,16 @@ def _infer_running(a: Any, axis: int | None, dtype: Any) -> ArrayType:
     return allocated(result, base.shape, _iteration_order(base))
 
 
-for _name, _function in (("cumsum", np.cumsum), ("cumprod", np.cumprod)):
+for _name in ("cumsum", "cumprod"):
     define(
         name=_name,
         signature="a, axis=None, dtype=None",
         operands=("a",),
-        calls=(_function,),
+        calls=(getattr(np, _name),),
         methods=(_name,),
         canonical=_canonical_running,
         infer=_infer_running,
-        reference=_function,
+        reference=getattr(np, _name),
         lower=Extern(),
         label="accumulate",
         samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0})),

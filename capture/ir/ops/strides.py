@@ -85,7 +85,7 @@ def sliced_layout(
     ranks = _scaled_ranks(base.layout.ranks, moving, [abs(step) for step in steps])
     if ranks is None:
         return None
-    inner = not moving or base.layout.inner and any(base.layout.ranks[k] == 1 and abs(steps[k]) == 1 for k in moving)
+    inner = not moving or (base.layout.inner and any(base.layout.ranks[k] == 1 and abs(steps[k]) == 1 for k in moving))
     return Layout(ranks, base.layout.dense and _stays_dense(base, steps, sizes), inner)
 
 
@@ -213,7 +213,7 @@ def reshaped_layout(base: ArrayType, shape: Sequence[Size]) -> Layout | None:
 
 
 def _regrouped_layout(layout: Layout, old: Sequence[Size], new: Sequence[Size]) -> Layout | None:
-    """Where each group keeps one moving axis, ranks move along; splitting any but the outermost axis hides the order."""
+    """Ranks move along with the one axis of each group; splitting any axis but the outermost hides the order."""
     ranks = [0] * len(new)
     highest = max(layout.ranks, default=0)
     for axes, places in reshape_groups(old, new):

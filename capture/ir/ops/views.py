@@ -405,7 +405,7 @@ define(
 define(name="expand_dims", signature="a, axis", operands=("a",), calls=(np.expand_dims,), expand=_expand_dims)
 
 
-def _at_least(ndim: int, new_axes: dict[int, tuple[int, ...]]) -> Any:
+def _at_least(ndim: int, new_axes: Any) -> Any:
     """The same array when it has ``ndim`` axes; else it gets the new ones."""
 
     def expand(graph: Any, a: Any) -> Any:
@@ -432,13 +432,13 @@ for _ndim, _function, _new_axes in (
 def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
     base = require_array(getattr(m, "type", m), "flip")
     axes = many_axes(axis, base.ndim)
-    sizes = [static(size, "a flipped size") if k in axes else size for k, size in enumerate(base.shape)]
+    ends = [static(size, "a flipped size") - 1 if k in axes else 0 for k, size in enumerate(base.shape)]
     return graph.call(
         "slice",
         m,
-        starts=tuple(max(size - 1, 0) if k in axes else 0 for k, size in enumerate(sizes)),
+        starts=tuple(max(end, 0) for end in ends),
         steps=tuple(-1 if k in axes else 1 for k in range(base.ndim)),
-        sizes=tuple(sizes),
+        sizes=base.shape,
     )
 
 

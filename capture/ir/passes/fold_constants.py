@@ -16,6 +16,7 @@ import numpy as np
 
 from capture.ir.graph import Graph, Node, Transformer, buffer
 from capture.ir.passes.aliasing import escaping, repeats, written
+from capture.ir.shapes import product
 from capture.ir.types import ArrayType, type_of
 
 LARGEST = 64  # elements; larger constants would only make kernels read more memory
@@ -43,7 +44,8 @@ class _Folder(Transformer):
             return False
         if type.scalar:
             return True
-        small = all(isinstance(size, int) for size in type.shape) and np.prod(type.shape, dtype=int) <= LARGEST
+        elements = product(type.shape)
+        small = isinstance(elements, int) and elements <= LARGEST
         return small and bool(node.inputs) and node not in self.kept and buffer(node) not in self.written
 
 
