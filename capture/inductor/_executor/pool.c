@@ -28,7 +28,7 @@
 #define SPIN_NS 50000       /* how long a worker looks for the next offer */
 #define WAIT_PAUSES 4000    /* how long the caller spins for a worker's last chunk before it yields */
 #define HOT_SHARE_NS 1500   /* work per thread that pays for handing it over */
-#define COLD_SHARE_NS 25000 /* work per thread that pays for waking it */
+#define COLD_SHARE_NS 25000 /* work per thread, since the last pause, that pays for waking it */
 #define CHUNK_MIN_NS 4000
 #define CHUNK_MAX_NS 200000
 #define CHUNKS_PER_SHARE 8
@@ -48,6 +48,9 @@ typedef struct {
 static Worker workers[MAX_THREADS - 1];
 static int worker_count;
 static atomic_flag taken = ATOMIC_FLAG_INIT;
+
+/* How much work there has been since workers last had time to fall asleep, and until when it lasts; estimates. */
+static int64_t streak_ns, streak_end;
 
 /* The region that runs now; written by whoever holds `taken`, read by workers between RUNNING and IDLE. */
 static struct {
@@ -173,23 +176,37 @@ grow(int wanted)
 
 /* ------------------------------------------------------------------ the caller */
 
+static int
+least(int64_t a, int64_t b)
+{
+    return (int)(a < b ? a : b);
+}
+
+/* How many threads are worth waking: one kernel may be too short for that, a row of them is not. */
+static int64_t
+worth_waking(int64_t nanoseconds)
+{
+    int64_t time = now();
+    if (time - streak_end > SPIN_NS) {
+        streak_ns = 0;
+    }
+    streak_end = time + least(nanoseconds, 1000000000);
+    streak_ns += least(nanoseconds, MAX_THREADS * COLD_SHARE_NS);
+    return streak_ns / COLD_SHARE_NS;
+}
+
 int
 pool_reserve(const Work *work, int limit)
 {
     int64_t pieces = (work->end - work->begin + work->grain - 1) / work->grain;
-    int64_t hot = work->nanoseconds / HOT_SHARE_NS, cold = work->nanoseconds / COLD_SHARE_NS;
-    int wanted = limit < MAX_THREADS ? limit : MAX_THREADS;
-    wanted = hot < wanted ? (int)hot : wanted;
-    wanted = pieces < wanted ? (int)pieces : wanted;
+    int wanted = least(least(limit, MAX_THREADS), least(pieces, work->nanoseconds / HOT_SHARE_NS));
     if (wanted < 2 || atomic_flag_test_and_set_explicit(&taken, memory_order_acquire)) {
         return 1;
     }
-    if (cold >= 2) {
-        grow((cold < wanted ? (int)cold : wanted) - 1);
-    }
-    int helpers = 0;
+    int waking = least(worth_waking(work->nanoseconds), wanted), helpers = 0;
+    grow(waking - 1);
     for (int i = 0; i < worker_count && helpers < wanted - 1; i++) {
-        if (helpers < cold - 1 || atomic_load_explicit(&workers[i].state, memory_order_relaxed) == IDLE) {
+        if (helpers < waking - 1 || atomic_load_explicit(&workers[i].state, memory_order_relaxed) == IDLE) {
             region.helpers[helpers++] = &workers[i];
         }
     }
