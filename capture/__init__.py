@@ -48,6 +48,5 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("capture.ir")
     if name not in _HOMES:
         raise AttributeError(f"module 'capture' has no attribute {name!r}")
-    # Not left to the import system: the submodule capture.explain must not hide the function of that name.
     value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return value

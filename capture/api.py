@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from capture import backends, config, log
 from capture.errors import BackendError, ToolchainError
-from capture.explain import Report, make_report
+from capture.report import Report, make_report
 from capture.frames import frontend, hook
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.values import special

@@ -48,7 +48,7 @@ def options_command(words: Sequence[str]) -> int:
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "demo": Command("capture.demo:main", "run a model plain and compiled, and show what was captured"),
-        "explain": Command("capture.explain:main", "show what is captured of one function, and what is not"),
+        "explain": Command("capture.report:main", "show what is captured of one function, and what is not"),
         "doctor": Command("capture.doctor:main", "check compiler, processor, cache and extensions"),
         "cache": Command(cache_command, "info: what the kernel cache holds; clear: empty it"),
         "options": Command(options_command, "print every option, its environment variable and its default"),
