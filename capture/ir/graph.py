@@ -156,14 +156,18 @@ class Graph:
         return self._add(name or op.name, "call", op.name, args, params, type)
 
     def store(self, target: Node, value: Any, name: str = "") -> Node:
-        """Write ``value`` (broadcast and cast to fit) through the view ``target``; gives the next version."""
+        """Write ``value`` (broadcast and cast to fit) through the view ``target``; gives the next version.
+
+        ``ops.CannotInfer`` for values that NumPy would not write.
+        """
         version = root(target)
         if not isinstance(version.type, ArrayType) or version.type.scalar:
             raise GraphError(f"%{version.name} is no array and cannot be written")
         if version.kind == "constant":
             raise GraphError(f"%{version.name} is a constant and cannot be written")
-        params = {"region": region(target)}
-        return self._add(name or buffer(target).name, "call", "store", (version, value), params, version.type)
+        args, params = (version, value), {"region": region(target)}
+        type = ops.get("store").infer(*map_nodes(args, lambda node: node.type), **params)
+        return self._add(name or buffer(target).name, "call", "store", args, params, type)
 
     def view(self, node: Node, steps: Iterable[Step]) -> Node:
         """Replay a region's chain of views on another version."""
