@@ -1,9 +1,9 @@
 """Arrays laid side by side.
 
 In: ``np.concatenate((a, b), axis=1)``, ``np.stack``, ``np.hstack`` and their like. Out: ``concatenate`` nodes, whose
-one operand is the tuple of arrays.
+operands are the arrays.
 
->>> graph.call("stack", (x, y))            # concatenate((expand(x, (0,)), expand(y, (0,))), axis=0)
+>>> graph.call("stack", (x, y))            # concatenate(expand(x, (0,)), expand(y, (0,)), axis=0)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from capture.ir.ops.common import (
 from capture.ir.ops.views import _ravel
 from capture.ir.types import ArrayType
 
-SAMPLES = (([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]),)
+SAMPLES = ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]])
 
 
 def _join_order(arrays: Sequence[ArrayType]) -> tuple[int, ...]:
@@ -69,13 +69,12 @@ def _arrays_of(arrays: Any) -> tuple[Any, ...]:
     return arrays
 
 
-def _canonical_concatenate(arrays: Any, axis: Any) -> dict[str, Any]:
-    first = require_array(_arrays_of(arrays)[0], "concatenate")
-    return {"axis": one_axis(axis, first.ndim)}
+def _canonical_concatenate(*arrays: Any, axis: Any) -> dict[str, Any]:
+    return {"axis": one_axis(axis, require_array(arrays[0], "concatenate").ndim)}
 
 
-def _infer_concatenate(arrays: Any, axis: int) -> ArrayType:
-    types = [require_array(array, "concatenate") for array in _arrays_of(arrays)]
+def _infer_concatenate(*arrays: Any, axis: int) -> ArrayType:
+    types = [require_array(array, "concatenate") for array in arrays]
     ndim = types[0].ndim
     if ndim == 0 or any(array.ndim != ndim for array in types):
         raise CannotInfer("arrays to concatenate need the same number of axes, at least one")
@@ -91,16 +90,20 @@ def _infer_concatenate(arrays: Any, axis: int) -> ArrayType:
     return allocated(dtype, shape, _join_order(types))
 
 
+def _concatenate_source(*arrays: str, axis: int) -> str:
+    return f"np.concatenate(({', '.join(arrays)},), {axis})"
+
+
 define(
     name="concatenate",
-    signature="arrays, axis=0",
+    signature="*arrays, axis=0",
     operands=("arrays",),
     canonical=_canonical_concatenate,
     infer=_infer_concatenate,
-    reference=lambda arrays, axis=0: np.concatenate(arrays, axis),
-    source="np.concatenate({0}, {axis})",
+    reference=lambda *arrays, axis=0: np.concatenate(arrays, axis),
+    source=_concatenate_source,
     lower=Join(),
-    samples=(SAMPLES, (*SAMPLES, {"axis": 1})),
+    samples=(SAMPLES, (*SAMPLES, {"axis": 1}), (*SAMPLES, *SAMPLES, {"axis": 0})),
 )
 
 
@@ -110,7 +113,7 @@ def _concatenate(graph: Any, arrays: Any, axis: Any = 0, dtype: Any = None) -> A
         raise CannotInfer("concatenate into another dtype")
     if axis is None:
         nodes, axis = [_ravel(graph, node) for node in nodes], 0
-    return graph.call("concatenate", tuple(nodes), axis=axis)
+    return graph.call("concatenate", *nodes, axis=axis)
 
 
 def _node(graph: Any, item: Any) -> Any:
@@ -123,18 +126,19 @@ def _stack(graph: Any, arrays: Any, axis: Any = 0) -> Any:
     if len({node.type.shape for node in nodes}) != 1:
         raise CannotInfer("all input arrays must have the same shape")
     place = one_axis(axis, nodes[0].type.ndim + 1)
-    return graph.call("concatenate", tuple(graph.call("expand", node, axes=(place,)) for node in nodes), axis=place)
+    expanded = [graph.call("expand", node, axes=(place,)) for node in nodes]
+    return graph.call("concatenate", *expanded, axis=place)
 
 
 def _hstack(graph: Any, tup: Any) -> Any:
     nodes = [graph.call("atleast_1d", _node(graph, item)) for item in _arrays_of(tup)]
-    return graph.call("concatenate", tuple(nodes), axis=0 if nodes[0].type.ndim == 1 else 1)
+    return graph.call("concatenate", *nodes, axis=0 if nodes[0].type.ndim == 1 else 1)
 
 
 def _stacked_at_least(ndim: int, axis: int) -> Any:
     def expand(graph: Any, tup: Any) -> Any:
         nodes = [graph.call(f"atleast_{ndim}d", _node(graph, item)) for item in _arrays_of(tup)]
-        return graph.call("concatenate", tuple(nodes), axis=axis)
+        return graph.call("concatenate", *nodes, axis=axis)
 
     return expand
 
@@ -145,7 +149,7 @@ def _column_stack(graph: Any, tup: Any) -> Any:
         node = _node(graph, item)
         node = graph.call("expand", node, axes=(0, 1)[: 2 - node.type.ndim]) if node.type.ndim < 1 else node
         nodes.append(graph.call("expand", node, axes=(1,)) if node.type.ndim == 1 else node)
-    return graph.call("concatenate", tuple(nodes), axis=1)
+    return graph.call("concatenate", *nodes, axis=1)
 
 
 def _append(graph: Any, arr: Any, values: Any, axis: Any = None) -> Any:

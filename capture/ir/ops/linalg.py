@@ -24,6 +24,7 @@ from capture.ir.ops.common import (
     require_visible_order,
     resolve,
 )
+from capture.ir.ops.pointwise import UFUNC
 from capture.ir.ops.views import _ravel
 from capture.ir.shapes import Size
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
@@ -77,6 +78,7 @@ define(
     reference=np.matmul,
     lower=Extern(),
     accepts_out=True,
+    tags=UFUNC,
     label="matmul",
     samples=(*MATRICES, *STACKED),
 )

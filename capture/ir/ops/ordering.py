@@ -111,7 +111,7 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     if offset == 0:
         return graph.call("copy", a, order="K")
     parts = (_cut(graph, a, axis, size - offset, size), _cut(graph, a, axis, 0, size - offset))
-    return graph.call("concatenate", parts, axis=axis)
+    return graph.call("concatenate", *parts, axis=axis)
 
 
 define(name="roll", signature="a, shift, axis=None", operands=("a",), calls=(np.roll,), expand=_roll)

@@ -18,6 +18,9 @@ from capture.ir.ops.common import is_literal, known_layout, like_ufunc, loop_of,
 from capture.ir.shapes import Expr
 from capture.ir.types import NumberType
 
+# ``out=`` of a ufunc casts the result by the rule "same_kind"; of other ops it needs the result's own dtype.
+UFUNC = frozenset({"ufunc"})
+
 # Samples by arity; the generic test casts them to every dtype that the op takes.
 ONE = (([-2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, 100.0],), ([np.inf, -np.inf, np.nan, 1e-310],))
 TWO = (
@@ -46,6 +49,7 @@ def ufunc_record(
         reference=ufunc,
         lower=Pointwise(element or same_name, loop=loop_of(ufunc)),
         accepts_out=True,
+        tags=UFUNC,
         label=ufunc.__name__,
         samples=samples or (ONE if ufunc.nin == 1 else TWO),
         **facts,
@@ -154,6 +158,7 @@ define(
     name="np_clip",
     signature="a, a_min=..., a_max=..., *, min=..., max=...",
     operands=("a", "a_min", "a_max", "min", "max"),
+    accepts_out=True,
     calls=(np.clip,),
     expand=_expand_clip,
 )
@@ -162,6 +167,7 @@ define(
     signature="a, min=None, max=None",
     operands=("a", "min", "max"),
     methods=("clip",),
+    accepts_out=True,
     expand=_expand_clip,
 )
 
@@ -192,5 +198,6 @@ define(
     operands=("a",),
     calls=(np.round, np.around),
     methods=("round",),
+    accepts_out=True,
     expand=_expand_round,
 )

@@ -119,6 +119,7 @@ def _reduction(name: str, function: Any, lower: Lowering, signature: str, *, emp
         infer=_infer(name, empty),
         reference=function,
         lower=lower,
+        accepts_out=True,
         label="reduce",
         samples=SAMPLES,
         **facts,
@@ -181,6 +182,7 @@ for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
         infer=_infer_argument,
         reference=_argument_reference(_function),
         source=_argument_source(_name),
+        accepts_out=True,
         lower=Reduce(_name, lambda s, x, **params: x),
         samples=SAMPLES,
     )
@@ -289,6 +291,7 @@ for _name in ("cumsum", "cumprod"):
         canonical=_canonical_running,
         infer=_infer_running,
         reference=getattr(np, _name),
+        accepts_out=True,
         lower=Extern(),
         label="accumulate",
         samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0})),
