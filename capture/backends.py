@@ -13,6 +13,8 @@ import importlib.metadata
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from capture import config
 from capture.errors import BackendError
 from capture.ir.graph import Graph
@@ -31,10 +33,29 @@ def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
 
 
 def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
-    """The graph as it is, run with NumPy."""
+    """The graph as it is, run with NumPy.
+
+    What would raise or warn leaves the region to plain Python, which does so at the user's line; but a graph that
+    writes its inputs cannot be left half-way, and warns from within the interpreter.
+    """
     from capture.ir.interpret import Interpreter
 
-    return Interpreter(graph).run
+    run = Interpreter(graph).run
+    if graph.written:
+        return run
+
+    def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
+        modes = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
+        try:
+            with np.errstate(**modes):
+                return run(*inputs)
+        except _NUMPY_ERRORS:
+            return None
+
+    return run_quietly
+
+
+_NUMPY_ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, np.linalg.LinAlgError)
 
 
 _backends: dict[str, Backend] = {"inductor": inductor, "eager": eager}

@@ -2,16 +2,21 @@
 
 import io
 import math
+import operator
 import warnings
 from contextlib import redirect_stdout
 
 import numpy as np
 import pytest
 
-import capture
+import capture.backends
 from tests.benchmarks import programs
 from tests.compare import assert_same
-from tests.helpers import captured
+from tests.helpers import captured as captured_by
+
+
+def captured(function):
+    return captured_by(function, backend=capture.backends.inductor, exact=False)
 
 
 def materialised_bytes(report) -> int:
@@ -61,7 +66,8 @@ def test_one_graph_few_kernels_no_large_intermediate(function, shapes, most_kern
     assert materialised_bytes(report) < args[0].nbytes / 4
     expected = function(*args)
     assert type(report.result) is type(expected) and report.result.dtype == expected.dtype
-    np.testing.assert_allclose(report.result, expected, rtol=3e-5 if dtype == "float32" else 1e-12)
+    tolerance = 3e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(report.result, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
 
 
 def printing(x):
@@ -70,11 +76,7 @@ def printing(x):
     return np.sqrt(y).sum()
 
 
-def unknown(values):
-    return sorted(values.tolist())
-
-
-opaque = type("Opaque", (), {"__call__": staticmethod(unknown)})()
+opaque = operator.methodcaller("tolist")
 
 
 def calling(x):
