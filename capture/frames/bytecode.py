@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import dis
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import CodeType
@@ -210,6 +210,7 @@ class Code:
     """A decoded code object."""
 
     original: CodeType
+    raws: tuple[Raw, ...]
     instructions: tuple[Instruction, ...]
     regions: tuple[Region, ...]
     slots: tuple[str, ...]  # name of each frame slot: locals, cells, free variables
@@ -419,8 +420,8 @@ def _decode(key: _Same) -> Code:
 
 
 def _decode_new(code: CodeType) -> Code:
-    raws = list(read_raws(code))
-    entries = list(read_exception_table(code.co_exceptiontable))
+    raws = tuple(read_raws(code))
+    entries = tuple(read_exception_table(code.co_exceptiontable))
     size = len(code.co_code)
     targets = {raw.target for raw in raws if raw.target is not None}.union(entry[2] for entry in entries)
     bounds = {offset for entry in entries for offset in entry[:2]}
@@ -441,9 +442,7 @@ def _decode_new(code: CodeType) -> Code:
         anchor = _anchor(group)
         resumable = group[0].part == 0 and index >= prologue
         instructions.append(
-            Instruction(
-                op, arg, index, anchor.offset, group[-1].end, group[0].position, tuple(group), anchor.part, resumable
-            )
+            Instruction(op, arg, index, anchor.offset, group[-1].end, group[0].position, group, anchor.part, resumable)
         )
     regions = tuple(
         Region(bound_at[start], bound_at[end], index_at[target], depth, lasti)
@@ -451,7 +450,7 @@ def _decode_new(code: CodeType) -> Code:
         if bound_at[start] < bound_at[end]
     )
     free = {name: i for i, name in enumerate(slots[own:])}
-    return Code(code, tuple(instructions), regions, slots, frozenset(code.co_cellvars), free)
+    return Code(code, raws, tuple(instructions), regions, slots, frozenset(code.co_cellvars), free)
 
 
 _NAMES = dis.opname
@@ -489,27 +488,30 @@ def _split(raws: Iterable[Raw]) -> Iterator[Raw]:
         pieces = splitter(raw.arg) if splitter else ()
         if not pieces:
             yield raw
+            continue
         for part, (name, arg) in enumerate(pieces):
             target = raw.target if "JUMP" in name else None
             yield raw._replace(name=name, arg=arg, target=target, part=part)
 
 
-def _fold(raws: Iterable[Raw], targets: set[int]) -> Iterator[list[Raw]]:
-    group: list[Raw] = []
+def _fold(raws: Iterable[Raw], targets: set[int]) -> Iterator[tuple[Raw, ...]]:
+    group: tuple[Raw, ...] = ()
+    taken_up_by: Collection[str] = ()
     for raw in raws:
-        taken_up_by = DIALECT.folds.get(group[-1].name, ()) if group else ()
         if raw.name in taken_up_by and (raw.part or raw.offset not in targets):
-            group.append(raw)
-            continue
-        if group:
-            yield group
-        group = [raw]
+            group = (*group, raw)
+        else:
+            if group:
+                yield group
+            group = (raw,)
+        taken_up_by = DIALECT.folds.get(raw.name, ())
     yield group
 
 
 def _anchor(group: Sequence[Raw]) -> Raw:
     """The first physical instruction of a group that can be addressed: not a later piece of a split one."""
-    return next((raw for raw in group if raw.part == 0), group[0])
+    first = group[0]
+    return first if first.part == 0 else next((raw for raw in group if raw.part == 0), first)
 
 
 def _indices(groups: Sequence[Sequence[Raw]], size: int) -> tuple[dict[int, int], dict[int, int]]:
@@ -518,13 +520,18 @@ def _indices(groups: Sequence[Sequence[Raw]], size: int) -> tuple[dict[int, int]
     A region may end before the jump that a TO_BOOL is folded with. The jump cannot raise, so the group counts as
     covered where its TO_BOOL is.
     """
-    jumps = {size: len(groups)}
-    bounds = {size: len(groups)}
+    jumps: dict[int, int] = {}
+    bounds: dict[int, int] = {}
     for index, group in enumerate(groups):
-        jumps.setdefault(_anchor(group).offset, index)
-        for position, raw in enumerate(group):
-            if raw.part == 0 and (position == 0 or "JUMP" in raw.name):
-                bounds[raw.offset] = index + (position > 0)
+        anchor = _anchor(group)
+        if anchor.part == 0:
+            jumps[anchor.offset] = index
+        if group[0].part == 0:
+            bounds[anchor.offset] = index
+        for raw in group[1:]:
+            if raw.part == 0 and "JUMP" in raw.name:
+                bounds[raw.offset] = index + 1
+    jumps[size] = bounds[size] = len(groups)
     return jumps, bounds
 
 

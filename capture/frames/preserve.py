@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from capture.frames.bytecode import Raw, read_exception_table, read_raws, slots_of
+from capture.frames.bytecode import Raw, decode, read_exception_table, slots_of
 from capture.frames.encode import (
     Entry,
     Handler,
@@ -39,7 +39,7 @@ def kept_bytes(code: CodeType, layout: Layout) -> bytes | None:
     if numbers == list(range(len(names))):
         return code.co_code
     data = bytearray(code.co_code)
-    for raw in read_raws(code):
+    for raw in decode(code).raws:
         at = raw.end - 2 * DIALECT.caches.get(raw.name, 0) - 1  # its last argument byte
         if raw.name in SLOT_ARGUMENTS:
             number = numbers[raw.arg]
@@ -57,7 +57,7 @@ def kept_bytes(code: CodeType, layout: Layout) -> bytes | None:
 def kept_items(code: CodeType, layout: Layout, labels: dict[int, Label], start: int) -> list[Item]:
     """The original as items, for when its slots have to be renumbered and its bytes do not fit any more."""
     names = slots_of(code)
-    raws = list(read_raws(code))
+    raws = decode(code).raws
     entries = list(read_exception_table(code.co_exceptiontable))
     for raw in raws:
         if raw.target is not None:

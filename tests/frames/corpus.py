@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import importlib.util
+import inspect
 import sys
 import sysconfig
 import time
@@ -20,10 +21,11 @@ from types import CodeType
 
 import numpy
 
-from capture.frames.assemble import check, same_code
+from capture.frames.assemble import Assembler, Slot, check, resume_at, same_code
 from capture.frames.bytecode import Code, Raw, decode, read_exception_table, read_raws, stack_effect
 from capture.frames.versions import words
 
+GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 MODULES = words(
     "_pydatetime _pydecimal argparse asyncio.tasks collections contextlib dataclasses difflib enum functools"
     " inspect json.decoder logging pathlib pickle statistics subprocess tarfile threading typing zipfile"
@@ -60,8 +62,8 @@ def library(step: int = 1) -> Iterator[CodeType]:
             continue
 
 
-def faults(code: CodeType) -> Iterator[str]:
-    """What ``dis`` and CPython say of a code object, against what we do."""
+def faults(code: CodeType, builds: bool = True) -> Iterator[str]:
+    """What ``dis`` and CPython say of a code object, against what we do; and can new code be built on it."""
     decoded = decode(code)
     raws = list(read_raws(code))
     yield from same_instructions(code, raws)
@@ -72,6 +74,8 @@ def faults(code: CodeType) -> Iterator[str]:
     if len(decoded.regions) < len(table) - 1:
         yield "regions"
     check(code)  # stack depths on every path, within co_stacksize
+    if builds:
+        build(code)
     again = same_code(code)
     if again.co_code == code.co_code:
         if list(again.co_positions()) != list(code.co_positions()):
@@ -81,6 +85,21 @@ def faults(code: CodeType) -> Iterator[str]:
     # CPython sometimes leaves an EXTENDED_ARG 0 where jumps came out shorter than it had feared.
     elif len(again.co_code) > len(code.co_code) or not same_listing(decoded, decode(again)):
         yield "bytes"
+
+
+def build(code: CodeType) -> None:
+    """A prefix before the whole, and resume functions from a third and two thirds; ``check`` looks at each."""
+    decoded = decode(code)
+    depths = decoded.depths()
+    new = Assembler(code)
+    new.jump_to_original(next(i.index for i in decoded.instructions if i.op == "RESUME"))
+    new.build()
+    if not code.co_flags & inspect.CO_OPTIMIZED or code.co_flags & GENERATORS:
+        return
+    reached = [i.index for i in decoded.instructions if depths[i.index] is not None]
+    for index in (reached[len(reached) // 3], reached[2 * len(reached) // 3]):
+        if index > len(code.co_cellvars) + 1:  # behind the prologue
+            resume_at(code, index, [Slot.VALUE] * (depths[index] or 0), decoded.live_locals(index))
 
 
 def same_listing(one: Code, other: Code) -> bool:
