@@ -25,7 +25,7 @@ PAIRWISE_ROWS = 32
 TOWER = 48
 """Levels of a tower; the count of blocks has fewer bits."""
 
-U32, I64 = np.dtype(np.uint32), np.dtype(np.int64)
+U32, F64 = np.dtype(np.uint32), np.dtype(np.float64)
 
 
 def state_dtype(reduction: Reduction) -> np.dtype:
@@ -93,7 +93,7 @@ class RowStates:
             if carries_position(reduction):
                 self.lines.add(f"i64 {name}_where = HIGHEST_i64;")
             if seen and reduction.may_raise:
-                self.lines.add(f"u32 {name}_seen = 0;")
+                self.lines.add(f"u32 {name}_seen = 0;", f"f64 {name}_weight = {identity(reduction)};")
 
     def begin_block(self) -> None:
         for reduction in self.tall:
@@ -134,8 +134,9 @@ class RowStates:
         if carries_nan(reduction):
             self.lines.add(f"{name}_nan |= {element} != {element};")
         if seen and reduction.may_raise:
-            self.unit.state_helper("seen", short)
-            self.lines.add(f"{name}_seen |= seen_{short}({element});")
+            weigh = f"weigh_{reduction.combine}"
+            self.unit.state_helper(weigh, short)
+            self.lines.add(f"{weigh}_{short}({element}, &{name}_seen, &{name}_weight);")
         self.lines.add(f"{name}_state = {step_text(reduction, f'{name}_state', element)};")
 
     def finish(self, reduction: Reduction, flag: int = -1) -> None:
@@ -150,8 +151,7 @@ class RowStates:
             result = f"{name}_nan ? {not_a_number(reduction)} : {result}"
         self.lines.add(f"const {local_type(reduction.dtype)} {name} = {result};")
         if flag >= 0 and reduction.may_raise:
-            self.unit.state_helper("seen", short)
-            self.lines.add(f"flags[{flag}] |= combined_{short}({name}, {name}_seen);")
+            self.lines.add(f"flags[{flag}] |= raised_by_{reduction.combine}_{short}({name}, {name}_seen, {name}_weight);")
 
 
 def not_a_number(reduction: Reduction) -> str:
@@ -190,7 +190,8 @@ class LaneStates:
                 starts.append(f"{name}_nan[lane] = 0;")
             if seen and reduction.may_raise:
                 self.scratch.array(f"{name}_seen", U32, width)
-                starts.append(f"{name}_seen[lane] = 0;")
+                self.scratch.array(f"{name}_weight", F64, width)
+                starts += [f"{name}_seen[lane] = 0;", f"{name}_weight[lane] = {identity(reduction)};"]
         if self.tall:
             self.lines.add("i64 rows = 0, blocks = 0;")
         return starts
@@ -207,8 +208,9 @@ class LaneStates:
         if carries_nan(reduction):
             self.lines.add(f"{name}_nan[lane] |= {element} != {element};")
         if seen and reduction.may_raise:
-            self.unit.state_helper("seen", short)
-            self.lines.add(f"{name}_seen[lane] |= seen_{short}({element});")
+            weigh = f"weigh_{reduction.combine}"
+            self.unit.state_helper(weigh, short)
+            self.lines.add(f"{weigh}_{short}({element}, &{name}_seen[lane], &{name}_weight[lane]);")
         self.lines.add(f"{state} = {step_text(reduction, state, element)};")
 
     def end_row(self) -> None:
@@ -233,6 +235,6 @@ class LaneStates:
                 result = f"{name}_lanes[lane]"
                 ends.append(f"{result} = {name}_nan[lane] ? {not_a_number(reduction)} : {result};")
             if reduction in flags and reduction.may_raise:
-                self.unit.state_helper("seen", short)
-                ends.append(f"flags[{flags[reduction]}] |= combined_{short}({name}_lanes[lane], {name}_seen[lane]);")
+                operands = f"{name}_lanes[lane], {name}_seen[lane], {name}_weight[lane]"
+                ends.append(f"flags[{flags[reduction]}] |= raised_by_{reduction.combine}_{short}({operands});")
         return ends

@@ -22,6 +22,7 @@ from capture.inductor.loops import Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, lower
 from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
 from capture.inductor.nest import Nest, build_nest
+from capture.inductor.overlap import copy_moved_memory
 from capture.inductor.plan import ExternStep, Flag, Input, KernelInfo, KernelStep, Plan, View
 from capture.inductor.render import Rendered, flagged_nodes, nanoseconds, partials_of, render_nest, render_unit
 from capture.inductor.schedule import Group, Schedule, schedule
@@ -50,7 +51,7 @@ def prepare(graph: Graph) -> Graph:
     """Put other ops in the place of those that are only written in terms of them."""
     from capture.ir.passes import decompose
 
-    return decompose(graph)
+    return copy_moved_memory(decompose(graph))
 
 
 def _plan(scheduled: Schedule, simd_math: bool) -> Plan:

@@ -18,7 +18,7 @@ from capture.inductor.helpers import raised_helper
 from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import TILE, Axis, Nest, Write
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW
-from capture.inductor.vocabulary import C_TYPES, IEEE, INTEGER, RULES, cast_invalid, cast_text, literal
+from capture.inductor.vocabulary import ANY_NAN, C_TYPES, IEEE, INTEGER, RULES, cast_invalid, cast_text, literal
 from capture.ir.shapes import Size, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
@@ -34,7 +34,7 @@ class Body:
         self.suspects = False
         self.backups = self.keep_inputs()
         self.rows = self.row_values()
-        self.crossing = self.crossing_values() if self.lane else set()
+        self.crossing = self.crossing_values() if self.lane is not None else set()
         self.names = {reduction: self.local(reduction.kept) for reduction in nest.reductions if reduction.kept}
 
     # names ------------------------------------------------------------------------------------------------------
@@ -156,12 +156,14 @@ class Body:
 
     def note(self, value: Value) -> None:
         """What an operation raises: a suspicion in the fast form, a flag in the checked one."""
-        software = value.op != "cast" and RULES[value.op].may_raise(value.args[-1].dtype) == INTEGER
+        kind = IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
         if self.mode != FAST:
             self.lines.add(f"flags[{self.unit.flags[value.node]}] |= {self.raised(value)};")
-        elif software:
+        elif kind != IEEE:
             self.suspects = True
-            self.lines.add(f"suspect |= {self.name(value.args[1])} == 0{self.overflows(value, ' || {}')};")
+            name = self.name(value)
+            what = f"{name} != {name}" if kind == ANY_NAN else f"{self.name(value.args[-1])} == 0"
+            self.lines.add(f"suspect |= {what}{self.overflows(value, ' || {}')};")
 
     def overflows(self, value: Value, form: str) -> str:
         dtype = value.dtype
@@ -180,6 +182,10 @@ class Body:
         else:
             rule = RULES[value.op]
             pole, kind = rule.pole.format(*operands, f="f" if source == np.float32 else "") or "0", rule.may_raise(source)
+        if kind == ANY_NAN:
+            return f"{result} != {result} ? {FLAG_INVALID} : 0"
+        if value.op == "reciprocal" and kind == INTEGER:
+            return f"{operands[0]} == 0 ? {FLAG_DIVIDE | FLAG_INVALID} : 0"
         if kind == INTEGER:
             return f"{operands[1]} == 0 ? {FLAG_DIVIDE} : {self.overflows(value, f'{{}} ? {FLAG_OVERFLOW} : ') or ''}0"
         short = C_TYPES[source]
@@ -361,13 +367,13 @@ class Body:
         texts: list[str] = []
         for reduction in self.nest.reductions:
             name, (memory, *where) = self.names[reduction], self.partials[reduction]
-            result = f"{name}_lanes[lane]" if self.lane else name
-            best = f"{name}_best[lane]" if self.lane else f"{name}_state"
+            result = f"{name}_lanes[lane]" if self.lane is not None else name
+            best = f"{name}_best[lane]" if self.lane is not None else f"{name}_state"
             texts.append(f"{memory.name}_data[{place}] = {best if carries_position(reduction) else result};")
             texts += [f"{memory.name}_data[{place}] = {result};" for memory in where]
         if self.mode == CHECKED:
             return
-        if self.lane:
+        if self.lane is not None:
             self.each_lane(texts)
         else:
             self.lines.add(*texts)
@@ -376,10 +382,10 @@ class Body:
         nest, lines = self.nest, self.lines
         if self.lane is None:
             states: RowStates | LaneStates = RowStates(nest.reductions, self.names, lines, self.unit)
-            states.begin(TILE, True)
+            states.begin(TILE, seen=True)
         else:
             states = LaneStates(nest.reductions, self.names, lines, self.unit, self.scratch)
-            self.each_lane(states.begin(TILE, nest.width, True))
+            self.each_lane(states.begin(TILE, nest.width, seen=True))
         with lines.block(f"for (i64 chunk = 0; chunk < {self.chunks()}; chunk++)"):
             if isinstance(states, RowStates):
                 states.begin_block()

@@ -69,6 +69,12 @@ static inline {T} {name}({T} a, {T} b)
     return quotient - whole > ({T})0.5 ? whole + 1 : whole;
 }}
 """,
+    ("reciprocal", "i"): """\
+static inline {T} {name}({T} a)
+{{
+    return a == 0 ? {of_infinity} : a == 1 ? ({T})1 : ({T})-(a == ({T})-1 & ({T})-1 < 0);
+}}
+""",
     ("power", "i"): """\
 static inline {T} {name}({T} base, {T} exponent)
 {{
@@ -131,7 +137,7 @@ static inline u64 cast_{T}_u64({T} a)
 }}
 """,
 }
-for _name in ("power", "left_shift", "right_shift", "clip"):
+for _name in ("reciprocal", "power", "left_shift", "right_shift", "clip"):
     _TEXTS[_name, "u"] = _TEXTS[_name, "i"]
 _TEXTS["fmod", "u"] = _TEXTS["remainder", "u"]
 
@@ -153,6 +159,7 @@ def helper_text(name: str, dtype: np.dtype) -> str:
         f="f" if short == "f32" else "",
         bits=8 * dtype.itemsize,
         low=f"({short})((u64)1 << {8 * dtype.itemsize - 1})",
+        of_infinity=f"({short})((u64)1 << {8 * dtype.itemsize - 1})" if short in ("i32", "i64") else f"({short})0",
     )
 
 
@@ -199,26 +206,44 @@ static void total_lanes_{T}(const {T} *restrict tower, i64 count, const {T} *res
             total[lane] = tower[lane] + total[lane];
 }}
 """,
-    "seen": """\
-/* What a sum or product has taken in (1: a NaN, 2: an infinity), and what it raised if this is the result. */
-static inline u32 seen_{T}({T} a)
+    "weigh_add": """\
+/* What a sum takes in (1: NaN, 2: infinity, 4: above, 8: below zero) and the sum of its magnitudes. */
+static inline void weigh_add_{T}({T} a, u32 *seen, f64 *weight)
 {{
-    return a != a ? 1 : !FINITE(a) ? 2 : 0;
+    *seen |= a != a ? 1 : !FINITE(a) ? 2 : a > 0 ? 4 : a < 0 ? 8 : 0;
+    *weight += FINITE(a) ? __builtin_fabs(a) : 0;
 }}
 
-static inline u32 combined_{T}({T} result, u32 seen)
+/* What the sum has raised. Where some orders of adding overflow and others do not, it cannot be told. */
+static inline u32 raised_by_add_{T}({T} result, u32 seen, f64 weight)
 {{
-    if (result != result)
-        return seen & 1 ? 0 : seen & 2 ? RAISED_INVALID : RAISED_INVALID | RAISED_OVERFLOW;
-    return !FINITE(result) && !(seen & 2) ? RAISED_OVERFLOW : 0;
+    if (weight <= {max})
+        return result != result && !(seen & 1) ? RAISED_INVALID : 0;
+    return (seen & 3) || (seen & 12) == 12 ? RAISED_UNSURE : RAISED_OVERFLOW;
+}}
+""",
+    "weigh_multiply": """\
+/* What a product takes in (1: NaN, 2: infinity, 4: below one) and the product of what is above one. */
+static inline void weigh_multiply_{T}({T} a, u32 *seen, f64 *weight)
+{{
+    *seen |= a != a ? 1 : !FINITE(a) ? 2 : __builtin_fabs(a) < 1 ? 4 : 0;
+    *weight *= FINITE(a) && __builtin_fabs(a) > 1 ? __builtin_fabs(a) : 1;
+}}
+
+static inline u32 raised_by_multiply_{T}({T} result, u32 seen, f64 weight)
+{{
+    if (weight <= {max})
+        return result != result && !(seen & 1) ? RAISED_INVALID : 0;
+    return seen ? RAISED_UNSURE : RAISED_OVERFLOW;
 }}
 """,
 }
 
 
 def state_helper(name: str, short: str) -> str:
-    """Functions for the state of reductions of floats: ``push``, ``push_lanes`` or ``seen``."""
-    return _STATE_TEXTS[name].format(T=short)
+    """Functions for the state of reductions of floats."""
+    largest = "3.4028234663852886e38" if short == "f32" else "1.7976931348623157e308"
+    return _STATE_TEXTS[name].format(T=short, max=largest)
 
 
 def raised_helper(arity: int, short: str) -> str:

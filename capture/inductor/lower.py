@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
+from capture.inductor.overlap import Overlaps, shape_of, stepped
 from capture.inductor.loops import Access, Builder, Memory, access
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
@@ -208,11 +209,15 @@ def _input_strides(lowered: Lowered, node: Node, number: int) -> tuple[Size, ...
 
 def _place_results(lowered: Lowered) -> None:
     graph = lowered.graph
+    overlaps = Overlaps(graph, lowered.strided)
     for node in graph:
+        overlaps.add(node)
         if node.kind != "call":
             continue
         if node.target == "store":
             _require_memory(lowered, buffer(node), "arena")
+            if isinstance(node.args[1], Node) and overlaps.clash(node):
+                lowered.give_memory(node.args[1], "arena")
         elif node.op.is_extern:
             for operand in iterate_nodes((node.args, tuple(node.params.values()))):
                 _require_memory(lowered, buffer(operand), "arena")
@@ -264,7 +269,7 @@ class _Splitter:
             self.view(node, demands)
         elif not demands and node not in self.lowered.memory:
             return  # nobody reads it
-        elif isinstance(lowering, Pointwise):
+        elif is_pointwise(node):
             if node in self.lowered.memory or self.deserves_unit(node, demands):
                 self.leaf(node, demands)
                 self.map(node)
@@ -300,9 +305,8 @@ class _Splitter:
             seen.setdefault((unit, index), (view or value, view_index if view else index))
 
     def operands(self, node: Node, unit: Unit, index: Index) -> None:
-        for operand in node.args:
-            if isinstance(operand, Node):
-                self.demand(operand, unit, broadcast_index(index, node.type.shape, shape_of(operand)))
+        for operand, below in operand_points(node, index):
+            self.demand(operand, unit, below)
 
     def deserves_unit(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> bool:
         """Whether a pointwise node is computed once, in a place of its own."""
@@ -343,13 +347,13 @@ class _Splitter:
         version, value = node.args
         target = self.lowered.strided(version)
         for step in node.params["region"]:
-            target = _stepped(target, step)
+            target = stepped(target, step)
         self.write(node, value, target)
 
     def join(self, node: Node) -> None:
         memory, axis = self.lowered.memory[node], node.params["axis"]
         offset: Size = 0
-        for operand in node.args:
+        for operand in iterate_nodes(node.args):
             shape = operand.type.shape
             target = Strided(offset * memory.strides[axis], shape, memory.strides)
             self.write(node, operand, target)
@@ -368,20 +372,35 @@ class _Splitter:
             unit.reads.append(Read(leaf, (), operand, ()))
 
 
-def _stepped(view: Strided, step: Any) -> Strided:
-    from capture.ir import op as ops
-
-    return ops.get(step.op).lower.strided(view, **dict(step.params))  # type: ignore[union-attr]
-
-
-def shape_of(value: Any) -> tuple[Size, ...]:
-    return value.type.shape if isinstance(value.type, ArrayType) else ()
-
-
 def broadcast_index(index: Index, shape: Sequence[Size], operand: Sequence[Size]) -> Index:
     """The index of an operand's element that meets the result's element at ``index``."""
     index = index[len(index) - len(operand) :]
     return tuple(0 if size == 1 else position for position, size in zip(index, operand, strict=True))
+
+
+def is_pointwise(node: Node) -> bool:
+    """Whether each element of the node is made of one element of each operand."""
+    return isinstance(node.op.lower, Pointwise) or (isinstance(node.op.lower, Reduce) and not combines(node))
+
+
+def combines(node: Node) -> bool:
+    """Whether a reduction has more than one element to combine."""
+    shape = shape_of(node.args[0])
+    return any(not isinstance(shape[axis], int) or shape[axis] != 1 for axis in node.params["axis"])
+
+
+def operand_points(node: Node, index: Index) -> Iterator[tuple[Node, Index]]:
+    """The operands of a pointwise node, each with the index of the element that makes the element at ``index``."""
+    if isinstance(node.op.lower, Reduce):
+        axes, shape = node.params["axis"], shape_of(node.args[0])
+        if len(index) < len(shape):
+            rest = iter(index)
+            index = tuple(0 if axis in axes else next(rest) for axis in range(len(shape)))
+        yield node.args[0], tuple(0 if axis in axes else position for axis, position in enumerate(index))
+        return
+    for operand in node.args:
+        if isinstance(operand, Node):
+            yield operand, broadcast_index(index, node.type.shape, shape_of(operand))
 
 
 def _amplifies(unit: Unit, index: Index) -> bool:
@@ -408,7 +427,7 @@ class _Estimates:
         for node in graph:
             self.window[node] = count // MOST_NODES
             cost, reads, expiry = 0.0, 0, never
-            if node.kind == "call" and (node.op.is_view or isinstance(node.op.lower, Pointwise)):
+            if node.kind == "call" and (node.op.is_view or is_pointwise(node)):
                 inputs = node.inputs
                 cost = sum(self.cost[value] for value in inputs)
                 reads = sum(self.reads[value] for value in inputs)
@@ -436,6 +455,8 @@ def _ends_of_versions(lowered: Lowered, never: int) -> dict[Node, int]:
 
 def own_cost(node: Node) -> float:
     """Nanoseconds per element of the node's own operations."""
+    if isinstance(node.op.lower, Reduce):
+        return 0.0
     return _cost_of(node.target, loop_dtypes(node), _hashable(node.params), node.type.dtype)
 
 

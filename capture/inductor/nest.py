@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from capture.inductor.loops import Access, Builder, Memory, Reduction, Value, access
-from capture.inductor.lower import Index, Lowered, Unit, broadcast_index, loop_dtypes, shape_of
+from capture.inductor.lower import Index, Lowered, Unit, broadcast_index, loop_dtypes, operand_points
+from capture.inductor.overlap import shape_of
 from capture.inductor.schedule import Group, Schedule, is_chunked, lane_axis
 from capture.inductor.vocabulary import DEAR
 from capture.ir.graph import Node, buffer, root
@@ -233,9 +234,7 @@ class _Elements:
             else:
                 yield operand, tuple(node.op.lower.index(index, operand.type.shape, **node.params))
             return
-        for operand in node.args:
-            if isinstance(operand, Node):
-                yield operand, broadcast_index(index, node.type.shape, shape_of(operand))
+        yield from operand_points(node, index)
 
     def evaluate(self, node: Node, index: Index) -> Value:
         if node in self.stored:
@@ -253,8 +252,10 @@ class _Elements:
 
     def element(self, node: Node, index: Index) -> Value:
         builder, lowering = self.builder, node.op.lower
-        assert isinstance(lowering, Pointwise)
         builder.node = node
+        if isinstance(lowering, Reduce):
+            return self.alone(node, *(self.results[point] for point in operand_points(node, index)))
+        assert isinstance(lowering, Pointwise)
         builder.index_of = index.__getitem__
         dtypes = loop_dtypes(node) if node.args else ()
         operands = [
@@ -265,6 +266,18 @@ class _Elements:
         ]
         value = builder.cast(lowering.element(builder, *operands, **node.params), node.type.dtype)
         value.label = value.label or node.name
+        return value
+
+    def alone(self, node: Node, value: Value) -> Value:
+        """The reduction of a single element."""
+        builder, lowering, dtype = self.builder, node.op.lower, node.type.dtype
+        if lowering.combine.startswith("arg"):
+            return builder.constant(0, dtype)
+        if lowering.prepare is not None:
+            value = lowering.prepare(builder, value, **node.params)
+        value = builder.cast(value, dtype)
+        if lowering.combine == "add" and dtype.kind == "f":
+            return builder.add(value, builder.constant(0, dtype))  # sums start from zero: that of -0.0 is 0.0
         return value
 
     def operand(self, value: Node, index: Index, dtype: np.dtype) -> Value:

@@ -36,8 +36,9 @@ C_TYPES: Mapping[np.dtype, str] = {
 BOOL_DTYPE = np.dtype(bool)
 
 SAME, TRUTH, LAST = "same", "bool", "last"
-NOTHING, IEEE, INTEGER = "", "ieee", "integer"
-"""What an operation may raise: nothing; what IEEE 754 says, seen from operands and result; division by zero in software."""
+NOTHING, IEEE, INTEGER, ANY_NAN = "", "ieee", "integer", "nan"
+"""What an operation may raise: nothing; what IEEE 754 says, seen from operands and result; division by zero, found in
+software; an invalid operation for each NaN, also of a NaN (where NumPy compares with ``<``), found in software."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def _arithmetic() -> list[Rule]:
         Rule("sign", {SIGNED: "({T})(({0} > 0) - ({0} < 0))", UNSIGNED: "({T})({0} > 0)",
                       FLOAT: "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0} == 0 ? ({T})0 : {0})"}, 1, cost=0.1),
         Rule("square", _numbers("{0} * {0}", "{0}"), 1, raises=_FLOAT_RAISES),
-        Rule("reciprocal", {FLOAT: "(1 / {0})"}, 1, raises=_FLOAT_RAISES, pole="{0} == 0", cost=0.25),
+        Rule("reciprocal", {**_integers("{helper}({0})"), FLOAT: "(1 / {0})"}, 1, raises=_DIVISION, pole="{0} == 0",
+             cost=0.25),
         Rule("sqrt", {FLOAT: "__builtin_sqrt{f}({0})"}, 1, raises=_FLOAT_RAISES, cost=0.3),
         Rule("power", {**_integers("{helper}({0}, {1})"), FLOAT: "pow{f}({0}, {1})"}, raises=_FLOAT_RAISES,
              pole="{0} == 0", cost=2.5, math="pow"),
@@ -209,8 +211,8 @@ def _transcendental() -> list[Rule]:
         *unary,
         Rule("arctan2", {FLOAT: "atan2{f}({0}, {1})"}, cost=1.2, math="atan2"),
         Rule("hypot", {FLOAT: "hypot{f}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.0, math="hypot"),
-        Rule("logaddexp", {FLOAT: "{helper}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.5),
-        Rule("logaddexp2", {FLOAT: "{helper}({0}, {1})"}, raises=_FLOAT_RAISES, cost=1.5),
+        Rule("logaddexp", {FLOAT: "{helper}({0}, {1})"}, raises={FLOAT: ANY_NAN}, cost=1.5),
+        Rule("logaddexp2", {FLOAT: "{helper}({0}, {1})"}, raises={FLOAT: ANY_NAN}, cost=1.5),
     ]
 
 

@@ -1,0 +1,112 @@
+"""Stores whose value reads the memory that they write, at other places.
+
+In: a graph's nodes, in order. Out: which stores must have their value in memory of its own before they write, as
+NumPy makes a copy of operands that overlap with what is written::
+
+    a[1:] += a[:-1]              # clash: the value reads elements that the store has overwritten by then
+    a[1:] *= 2                   # no clash: each element is read before it is written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from capture.ir import op as ops
+from capture.ir.graph import Graph, Node, Step, Transformer, buffer
+from capture.ir.op import Pointwise, Strided
+from capture.ir.shapes import Size
+from capture.ir.types import ArrayType
+
+
+def shape_of(value: Any) -> tuple[Size, ...]:
+    return value.type.shape if isinstance(value.type, ArrayType) else ()
+
+
+def stepped(view: Strided, step: Step) -> Strided:
+    """A view of a view."""
+    return ops.get(step.op).lower.strided(view, **dict(step.params))  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The memory that a value reads when it is computed where it is stored: views read at the very element that is
+    computed, and buffers read in any other way."""
+
+    same: frozenset[Node] = frozenset()
+    other: frozenset[Node] = frozenset()
+
+    @property
+    def elsewhere(self) -> frozenset[Node]:
+        return self.other | {buffer(view) for view in self.same}
+
+
+NOTHING = Sources()
+
+
+class Overlaps:
+    """Follows what values read; ``add`` each node in order, then ask about its store."""
+
+    def __init__(self, graph: Graph, strided: Callable[[Node], Strided]) -> None:
+        self.strided = strided
+        self.written = {buffer(node) for node in graph if node.kind == "call" and node.target == "store"}
+        self.sources: dict[Node, Sources] = {}
+
+    def add(self, node: Node) -> None:
+        if self.written:
+            self.sources[node] = self.find(node)
+
+    def find(self, node: Node) -> Sources:
+        if node.kind == "output":
+            return NOTHING
+        owner = buffer(node)
+        if owner in self.written:
+            return Sources(same=frozenset((node,)))
+        if node.kind == "call" and node.op.is_view:
+            return Sources(other=self.sources[node.args[0]].elsewhere)
+        if node.kind != "call" or not isinstance(node.op.lower, Pointwise):
+            return NOTHING  # in memory of its own before anything later is stored
+        same: frozenset[Node] = frozenset()
+        other: frozenset[Node] = frozenset()
+        for operand in node.inputs:
+            sources = self.sources[operand]
+            if shape_of(operand) == shape_of(node):
+                same, other = same | sources.same, other | sources.other
+            else:
+                other |= sources.elsewhere
+        return Sources(same, other)
+
+    def clash(self, store: Node) -> bool:
+        version, value = store.args
+        owner, sources = buffer(version), self.sources[value]
+        if owner in sources.other:
+            return True
+        target = self.strided(version)
+        for step in store.params["region"]:
+            target = stepped(target, step)
+        views = [view for view in sources.same if buffer(view) is owner]
+        return any(shape_of(value) != target.shape or self.strided(view) != target for view in views)
+
+
+class _Copier(Transformer):
+    def call(self, node: Node) -> Any:
+        if node.target == "store" and _moves(node):
+            version, value = self.mapped(node.args)
+            copy = self.graph.call("copy", value)
+            return self.graph.append(replace(node, args=(version, copy)))
+        return self.copy(node)
+
+
+def copy_moved_memory(graph: Graph) -> Graph:
+    """A graph in which no store moves memory within one buffer directly.
+
+    before: %x_1 = store(%x, %view_of_x);  after: %copy = copy(%view_of_x); %x_1 = store(%x, %copy)
+    """
+    if any(n.target == "store" and n.kind == "call" and _moves(n) for n in graph):
+        return _Copier(graph).run()
+    return graph
+
+
+def _moves(node: Node) -> bool:
+    return isinstance(node.args[1], Node) and buffer(node.args[1]) is buffer(node)
