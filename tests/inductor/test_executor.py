@@ -213,6 +213,11 @@ def test_equal_dtypes_are_one(library):
     run = executor.load(n.plan([], [], [n.view(0, (3,), np.dtype("l"), whole=True)]), library)
     x = np.ones(3, "q")
     assert run(x)[0] is x
+    n = Numbers(Input("scalar", np.dtype("l")))
+    run = executor.load(n.plan([], [], [n.view(0, dtype=np.dtype("l"), scalar=True)]), library)
+    assert type(run(np.longlong(3))[0]) is np.int64 and run(np.longlong(3)) == (3,)
+    with pytest.raises(TypeError, match="must be a scalar of dtype int64"):
+        run(np.int32(3))
 
 
 def test_unaligned_data_exits(library):

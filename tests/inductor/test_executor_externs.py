@@ -68,6 +68,7 @@ def test_matmul_between_kernels(library):
         np.zeros(6)[::2],
         np.zeros(3, ">f8"),
         np.zeros(3).view(Subclass),
+        np.broadcast_to(np.zeros(3), (3,)),
         np.float64(1),
         [0.0, 0.0, 0.0],
         None,

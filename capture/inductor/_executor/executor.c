@@ -8,33 +8,22 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#define RELEASE_NS 5000       /* work from which on other Python threads may run beside it; releasing costs 50 ns */
-#define SIGNAL_NS 20000000    /* work after which signals are looked at */
-#define SLICE_NS 200000000    /* longer kernels are run in pieces, so that signals are seen */
-#define CACHE_LINE 64
-
 /* ------------------------------------------------------------------ frames */
-
-static size_t
-aligned(size_t bytes)
-{
-    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
 
 static Frame *
 frame_create(const Program *program)
 {
     size_t count = (size_t)program->buffer_count;
-    size_t numbers = aligned(sizeof(int64_t) * (size_t)program->number_count);
-    size_t slots = aligned(sizeof(Slot) * count), pointers = aligned(sizeof(char *) * count);
-    size_t flags = aligned(sizeof(uint32_t) * (size_t)program->flag_count);
-    char *memory = block_take(aligned(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
+    size_t numbers = cache_lines(sizeof(int64_t) * (size_t)program->number_count);
+    size_t slots = cache_lines(sizeof(Slot) * count), pointers = cache_lines(sizeof(char *) * count);
+    size_t flags = cache_lines(sizeof(uint32_t) * (size_t)program->flag_count);
+    char *memory = block_take(cache_lines(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
     if (memory == NULL) {
         return NULL;
     }
     Frame *frame = (Frame *)memory;
-    memset(memory, 0, aligned(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
-    frame->numbers = (int64_t *)(memory += aligned(sizeof(Frame)));
+    memset(memory, 0, cache_lines(sizeof(Frame)) + numbers + slots + 2 * pointers + flags);
+    frame->numbers = (int64_t *)(memory += cache_lines(sizeof(Frame)));
     frame->slots = (Slot *)(memory += numbers);
     frame->buffers = (char **)(memory += slots);
     frame->objects = (PyObject **)(memory += pointers);
@@ -113,7 +102,7 @@ outcome_of_exception(const Frame *frame)
     return EXITED;
 }
 
-static Outcome
+Outcome
 no_memory(const Frame *frame)
 {
     PyErr_NoMemory();
@@ -165,13 +154,30 @@ bind_array(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value
     return DONE;
 }
 
+/* A scalar of the dtype, or of one that differs only in name (longlong). */
+static bool
+is_scalar_of(PyObject *value, PyArray_Descr *descr)
+{
+    if (Py_TYPE(value) == descr->typeobj) {
+        return true;
+    }
+    if (!PyArray_IsScalar(value, Generic)) {
+        return false;
+    }
+    PyArray_Descr *actual = PyArray_DescrFromScalar(value);
+    bool same = actual != NULL && same_dtype(actual, descr);
+    Py_XDECREF(actual);
+    PyErr_Clear();
+    return same;
+}
+
 static Outcome
 bind_number(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value)
 {
     const Input *input = &self->program.inputs[index];
     Slot *slot = &frame->slots[index];
     int overflow = 0;
-    if (input->kind == INPUT_SCALAR && PyArray_IsScalar(value, Generic) && Py_TYPE(value) == input->descr->typeobj) {
+    if (input->kind == INPUT_SCALAR && is_scalar_of(value, input->descr)) {
         PyArray_ScalarAsCtype(value, slot);
         return DONE;
     }
@@ -233,111 +239,7 @@ allocate(const Program *program, Frame *frame)
     return DONE;
 }
 
-/* ------------------------------------------------------------------ kernels */
-
-/* Nanoseconds on one thread, as the plan estimates them. */
-static inline int64_t
-estimate(const Frame *frame, const Step *step)
-{
-    int64_t nanoseconds;
-    bool huge = __builtin_mul_overflow(frame->numbers[step->extent], frame->numbers[step->work], &nanoseconds);
-    return huge ? INT64_MAX / 4 : nanoseconds;
-}
-
-/* Share the work out over threads that have been reserved; each has its own scratch and flags. Without the GIL. */
-static bool
-run_shared(Frame *frame, Work *work, int threads, int flag_count)
-{
-    work->scratch_bytes = aligned(work->scratch_bytes);
-    work->flag_words = aligned(sizeof(uint32_t) * (size_t)flag_count) / sizeof(uint32_t);
-    size_t scratch = work->scratch_bytes * (size_t)threads;
-    size_t flags = work->flag_words * sizeof(uint32_t) * (size_t)threads;
-    if (!block_ensure(&frame->scratch, scratch + flags)) {
-        pool_release();
-        return false;
-    }
-    work->scratch = frame->scratch;
-    work->flags = memset(frame->scratch + scratch, 0, flags);
-    pool_run(work, threads);
-    for (int thread = 0; thread < threads; thread++) {
-        for (int i = 0; i < flag_count; i++) {
-            frame->flags[i] |= work->flags[work->flag_words * (size_t)thread + (size_t)i];
-        }
-    }
-    return true;
-}
-
-/* Run iterations begin <= i < end of a kernel, with a clear status; false when there is no memory for its scratch.
- * Without the GIL when the work is large enough. */
-static inline bool
-run_range(const Executor *self, Frame *frame, const Step *step, int64_t begin, int64_t end, int64_t nanoseconds)
-{
-    Work work = {.kernel = step->kernel,
-                 .buffers = frame->buffers,
-                 .numbers = frame->numbers,
-                 .begin = begin,
-                 .end = end,
-                 .grain = step->grain,
-                 .nanoseconds = nanoseconds,
-                 .scratch_bytes = step->scratch < 0 ? 0 : (size_t)frame->numbers[step->scratch]};
-    int threads = nanoseconds < RELEASE_NS ? 1 : pool_reserve(&work, self->threads);
-    if (threads > 1) {
-        return run_shared(frame, &work, threads, self->program.flag_count);
-    }
-    if (work.scratch_bytes > 0 && !block_ensure(&frame->scratch, work.scratch_bytes)) {
-        return false;
-    }
-    step->kernel(frame->buffers, frame->numbers, begin, end, frame->scratch, frame->flags);
-    return true;
-}
-
-/* A long kernel, without the GIL; in slices unless it writes what the caller sees. Signals are looked at in between. */
-static Outcome
-run_long(const Executor *self, Frame *frame, const Step *step, int64_t nanoseconds)
-{
-    int64_t extent = frame->numbers[step->extent], slice = extent;
-    if (nanoseconds > SLICE_NS && !self->program.writes) {
-        int64_t grains = extent / step->grain / (nanoseconds / SLICE_NS + 1);
-        slice = (grains < 1 ? 1 : grains) * step->grain;
-    }
-    for (int64_t begin = 0, end; begin < extent; begin = end) {
-        end = extent - begin < slice ? extent : begin + slice;
-        double part = (double)(end - begin) / (double)extent;
-        PyThreadState *state = PyEval_SaveThread();
-        FpStatus status = fp_clear();
-        bool enough = run_range(self, frame, step, begin, end, (int64_t)((double)nanoseconds * part));
-        fp_restore(status);
-        PyEval_RestoreThread(state);
-        if (!enough) {
-            return no_memory(frame);
-        }
-        if (PyErr_CheckSignals() < 0) {
-            return FAILED;
-        }
-    }
-    return DONE;
-}
-
-/* A row of kernels, together; without the GIL if they are worth it. */
-static inline Outcome
-run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *last, int64_t nanoseconds)
-{
-    PyThreadState *state = nanoseconds >= RELEASE_NS ? PyEval_SaveThread() : NULL;
-    FpStatus status = fp_clear();
-    bool enough = true;
-    for (const Step *step = first; step < last && enough; step++) {
-        int64_t extent = frame->numbers[step->extent];
-        if (step != first) {
-            fp_clear();
-        }
-        enough = extent <= 0 || run_range(self, frame, step, 0, extent, estimate(frame, step));
-    }
-    fp_restore(status);
-    if (state != NULL) {
-        PyEval_RestoreThread(state);
-    }
-    return enough ? DONE : no_memory(frame);
-}
+/* ------------------------------------------------------------------ steps */
 
 static inline Outcome
 run_steps(const Executor *self, Frame *frame)
@@ -351,16 +253,11 @@ run_steps(const Executor *self, Frame *frame)
             outcome = run_extern(program, frame, step);
             continue;
         }
-        int64_t nanoseconds = estimate(frame, step);
+        while (next < end && next->kernel != NULL) {
+            next++;
+        }
         frame->written = program->writes;
-        if (nanoseconds >= SIGNAL_NS) {
-            outcome = run_long(self, frame, step, nanoseconds);
-            continue;
-        }
-        for (; next < end && next->kernel != NULL && estimate(frame, next) < SIGNAL_NS; next++) {
-            nanoseconds += estimate(frame, next);
-        }
-        outcome = run_kernels(self, frame, step, next, nanoseconds);
+        outcome = run_kernels(self, frame, step, next);
     }
     return outcome;
 }

@@ -3,6 +3,7 @@
  *   program.c   the encoded plan (tuples made by executor.py) as C structures, and the loaded library
  *   executor.c  the Executor type: one call from arguments to results
  *   results.c   arrays, views and scalars as NumPy would make them
+ *   kernels.c   steps that run kernels
  *   externs.c   steps that call Python
  *   pool.c      threads
  *   memory.c    blocks of data, and their recycling
@@ -157,6 +158,18 @@ extern PyTypeObject ExecutorType;
 
 /* The exception that is set, as an outcome: an ordinary one makes the call exit if it still can. */
 Outcome outcome_of_exception(const Frame *frame);
+Outcome no_memory(const Frame *frame);
+
+static inline size_t
+cache_lines(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* ------------------------------------------------------------------ kernels.c */
+
+/* Run the kernels of a row of steps. */
+Outcome run_kernels(const Executor *executor, Frame *frame, const Step *first, const Step *last);
 
 /* ------------------------------------------------------------------ results.c: objects */
 

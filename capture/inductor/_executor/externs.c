@@ -20,9 +20,12 @@ static bool
 is_predicted_array(const Frame *frame, const Buffer *buffer, PyArrayObject *array)
 {
     const int64_t *numbers = frame->numbers;
-    if (buffer->form == FORM_SCALAR || PyArray_NDIM(array) != buffer->ndim || !PyArray_ISALIGNED(array) ||
+    if (buffer->form == FORM_SCALAR || PyArray_NDIM(array) != buffer->ndim ||
         !same_dtype(PyArray_DESCR(array), buffer->descr) || lies_in_arena(frame, (PyObject *)array)) {
         return false;
+    }
+    if (!PyArray_ISALIGNED(array) || !PyArray_ISWRITEABLE(array)) {
+        return false; /* kernels may write to it */
     }
     bool empty = PyArray_SIZE(array) == 0;
     for (int i = 0; i < buffer->ndim; i++) {

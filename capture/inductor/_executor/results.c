@@ -124,8 +124,8 @@ static PyObject *
 view_scalar(Frame *frame, const View *view)
 {
     PyObject *object = frame->objects[view->buffer];
-    if (object != NULL && PyArray_IsScalar(object, Generic)) {
-        return Py_NewRef(object);
+    if (object != NULL && Py_TYPE(object) == view->descr->typeobj) {
+        return Py_NewRef(object); /* it came as a scalar: the very one */
     }
     return PyArray_Scalar(frame->buffers[view->buffer] + frame->numbers[view->offset], view->descr, NULL);
 }
