@@ -1,12 +1,19 @@
-"""Sizes as integer expressions, and what is known about them; see the modules for the parts.
+"""The size algebra: sizes as integer expressions, and what is known about them.
 
->>> n = Symbol("n")
->>> str(maximum(n - 1, 0)), evaluate(n // 2, {"n": 7})
-('max(n - 1, 0)', 3)
+- ``expr``: symbols, atoms and sums; the conventions. ``divisions``, ``extremes``: the rules of their atoms.
+- ``traverse``: rebuild, evaluate, substitute. ``dialect``, ``text``: Python, C, and text that parses back.
+- ``relations``: statements about sizes. ``facts``: what follows from those that hold.
+- ``ranges``, ``simplex``, ``lowest``: how facts reason.
+
+>>> n, m = Symbol("n"), Symbol("m")
+>>> str((n + 1) // 2 * 2 + maximum(m - 1, 0)), evaluate(n // 2, {"n": 7}), to_c(n // 2)
+('2*((n + 1) // 2) + max(0, m - 1)', 3, 'n / 2')
+>>> Facts.of(lt(n, m), le(m, 8)).bounds(n)
+(0, 7)
 """
 
 from capture.ir.shapes.divisions import floordiv, modulo
-from capture.ir.shapes.expr import Expr, Size, Symbol, TooComplex, is_static, product
+from capture.ir.shapes.expr import Expr, Size, Symbol, TooComplex, add, expand, is_static, linear, multiply, product
 from capture.ir.shapes.extremes import maximum, minimum
 from capture.ir.shapes.facts import Contradiction, Facts, broadcast
 from capture.ir.shapes.relations import (
@@ -36,19 +43,23 @@ __all__ = [
     "Size",
     "Symbol",
     "TooComplex",
+    "add",
     "broadcast",
     "eq",
     "evaluate",
+    "expand",
     "floordiv",
     "ge",
     "gt",
     "holds",
     "is_static",
     "le",
+    "linear",
     "lt",
     "maximum",
     "minimum",
     "modulo",
+    "multiply",
     "ne",
     "negate",
     "parse",
