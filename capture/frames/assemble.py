@@ -65,8 +65,15 @@ from capture.frames.versions import BINARY_OPERATORS, DIALECT, SLOT_ARGUMENTS
 __all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "origin", "resume_at", "same_code"]
 
 
+GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
 class Slot(Enum):
-    """What a slot of the operand stack holds where a frame is resumed."""
+    """What a slot of the operand stack holds where a frame is resumed.
+
+    A slot with an outer exception whose handler has been left already (in clean-up code, between POP_EXCEPT and
+    RERAISE) is a VALUE that nothing looks at.
+    """
 
     VALUE = "value"
     NULL = "null"
@@ -113,6 +120,8 @@ class Assembler:
         self._position: Position = NOWHERE
         self._depth: int | None = 0
         self._max_depth = 0
+        if parameters is not None and code.co_flags & GENERATORS:
+            raise InternalError(f"{code.co_qualname} is a generator, whose frame cannot be made by a call")
         self._write_prologue()
 
     @classmethod

@@ -143,6 +143,20 @@ def test_generators_keep_their_prologue():
     assert list(with_code(f, new.build())(3)) == [0, 3, 6]
 
 
+def test_written_loops_over_generators():
+    """CPython ends them at the instructions that a FOR_ITER otherwise steps over."""
+
+    def f(n):
+        total = 0
+        for x in (i * i for i in range(n)):
+            total += x
+        return total
+
+    function = with_code(f, rewritten(f.__code__))
+    for n in range(60):
+        assert function(n) == f(n)
+
+
 # -------------------------------------------------------------------------------------------- resume
 @calls
 def test_resume_at_every_step(call):
@@ -643,6 +657,15 @@ def test_a_variable_that_is_read_unchecked_must_be_passed():
     resume_at(f.__code__, add, [Slot.VALUE, Slot.VALUE], ["x", "y"])
     with pytest.raises(InternalError, match="reads x without a value"):
         resume_at(f.__code__, add, [Slot.VALUE, Slot.VALUE], ["y"])
+
+
+def test_a_generator_is_not_resumed():
+    def f(x):
+        yield x
+        yield x + 1
+
+    with pytest.raises(InternalError, match="generator"):
+        resume_at(f.__code__, 8, [Slot.VALUE], ["x"])
 
 
 def test_check_refuses_a_shallow_stack():
