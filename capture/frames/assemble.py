@@ -573,6 +573,8 @@ def resume_parameters(code: CodeType, stack: Sequence[StackSlot], variables: Ite
     if not wanted <= set(source.slots) - source.free.keys():
         raise InternalError(f"{code.co_qualname} has no variables {sorted(wanted - set(source.slots))}")
     values = [stack_parameter(i) for i, slot in enumerate(stack) if isinstance(slot, Slot) and slot is not Slot.NULL]
+    if not wanted.isdisjoint(values):
+        raise InternalError(f"{code.co_qualname} uses {sorted(wanted.intersection(values))} as its own variables")
     kept = [name for name in source.slots if name in wanted]
     if "__class__" in source.free and kept and kept[0] == source.slots[0]:
         return (kept[0], *values, *kept[1:])

@@ -668,6 +668,15 @@ def test_a_generator_is_not_resumed():
         resume_at(f.__code__, 8, [Slot.VALUE], ["x"])
 
 
+def test_variables_named_like_stack_slots_are_refused():
+    def f(___stack0):
+        return print(1), ___stack0
+
+    add = next(i.index for i in decode(f.__code__).instructions if i.op == "BUILD_TUPLE") - 1
+    with pytest.raises(InternalError, match="___stack0"):
+        resume_at(f.__code__, add, [Slot.VALUE], ["___stack0"])
+
+
 def test_check_refuses_a_shallow_stack():
     def f(x):
         return max(x, x, x)
