@@ -133,6 +133,7 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     position: Position | None = None  # given to the nodes that are added next
     _names: set[str] = field(default_factory=set, repr=False)
+    _suffixes: dict[str, int] = field(default_factory=dict, repr=False)  # the last one given, by base name
 
     # building -------------------------------------------------------------------------------------------------
     def placeholder(self, name: str, type: Type) -> Node:
@@ -191,10 +192,11 @@ class Graph:
         base = re.sub(r"\W", "_", wish) or "value"
         if base[0].isdigit() or keyword.iskeyword(base):
             base = f"_{base}"
-        name, count = base, 0
+        name, count = base, self._suffixes.get(base, 0)
         while name in self._names:
             count += 1
             name = f"{base}_{count}"
+        self._suffixes[base] = count
         self._names.add(name)
         return name
 
@@ -208,6 +210,7 @@ class Graph:
         """Forget the nodes from ``length`` on: the step that added them is given up."""
         for node in self.nodes[length:]:
             self._names.discard(node.name)
+        self._suffixes.clear()
         del self.nodes[length:]
 
     # reading --------------------------------------------------------------------------------------------------
