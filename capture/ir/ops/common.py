@@ -200,6 +200,11 @@ def number_of_elements(shape: Sequence[Size]) -> Size:
     return reduce(operator.mul, shape, 1)
 
 
+def surely_more(size: Size, than: float) -> bool:
+    """Whether a size is known to be larger than a number."""
+    return (size.range[0] if isinstance(size, Expr) else size) > than
+
+
 # Axes -------------------------------------------------------------------------------------------------------------
 def one_axis(axis: Any, ndim: int) -> int:
     """``axis`` counted from the front."""

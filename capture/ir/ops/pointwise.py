@@ -59,7 +59,7 @@ def ufunc_record(
 PLAIN = (
     # arithmetic
     np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.fmod,
-    np.negative, np.absolute, np.fabs, np.sign, np.sqrt, np.square, np.cbrt, np.reciprocal,
+    np.negative, np.absolute, np.fabs, np.sign, np.sqrt, np.square, np.cbrt,
     # exponentials and logarithms
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.logaddexp, np.logaddexp2,
     # trigonometry
@@ -79,6 +79,16 @@ def _positive(s: Any, x: Any) -> Any:
 
 ufunc_record(np.positive, _positive)
 ufunc_record(np.conjugate, _positive)
+
+
+def _infer_reciprocal(x: Any) -> Any:
+    result = like_ufunc(np.reciprocal)(x)
+    if result.dtype.kind != "f":
+        raise CannotInfer("the reciprocal of an integer is left to NumPy")
+    return result
+
+
+ufunc_record(np.reciprocal, infer=_infer_reciprocal)
 
 
 # Rounding: integers are whole already ---------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from capture.ir.ops.common import (
     one_axis,
     require_value,
     require_visible_order,
+    surely_more,
 )
 from capture.ir.shapes import Size, product
 from capture.ir.types import ArrayType, keep_order, scalar_type
@@ -99,10 +100,12 @@ def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
     def infer(a: Any, axis: tuple[int, ...], dtype: Any = None, ddof: Any = 0, keepdims: bool = False) -> ArrayType:
         base = require_value(a, name)
         items = count(base, axis)
-        if not empty_is_defined and isinstance(items, int) and items == 0:
+        if not empty_is_defined and not surely_more(items, 0):
             raise CannotInfer(f"{name} of nothing")
-        if type(ddof) not in (int, float) or (ddof != 0 and (not isinstance(items, int) or ddof >= items)):
+        if type(ddof) not in (int, float) or not surely_more(items, ddof or -1):
             raise CannotInfer("degrees of freedom that may not be positive")
+        if name in ("mean", "var", "std") and not isinstance(items, int):
+            raise CannotInfer("the number of elements is not known")
         return reduced(base, axis, dtype or _natural(name, lowered(base.dtype)), keepdims)
 
     return infer
@@ -150,7 +153,7 @@ def _infer_argument(a: Any, axis: tuple[int, ...], keepdims: bool) -> ArrayType:
     base = require_value(a, "argmax")
     if axis != tuple(range(base.ndim)) and len(axis) != 1:
         raise CannotInfer("argmax along some of the axes")
-    if isinstance(items := count(base, axis), int) and items == 0:
+    if not surely_more(count(base, axis), 0):
         raise CannotInfer("attempt to get argmax of an empty sequence")
     shape = [1 if k in axis else size for k, size in enumerate(base.shape) if keepdims or k not in axis]
     return allocated(np.intp, shape) if shape else scalar_type(np.intp)
@@ -189,7 +192,7 @@ for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
 
 
 # mean, var, std ---------------------------------------------------------------------------------------------------
-def _quotient(graph: Any, total: Any, divisor: float) -> Any:
+def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
     """``true_divide(total, divisor)`` in the dtype of ``total``, rounded as by way of float64."""
     dtype = total.type.dtype
     if float(dtype.type(divisor)) == float(divisor):
@@ -205,17 +208,11 @@ def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) 
 
 
 def _expand_mean(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
-    return _quotient(graph, _sum(graph, a, axis, dtype, keepdims), _known(count(a.type, axis)))
-
-
-def _known(items: Size) -> int:
-    if not isinstance(items, int):
-        raise CannotInfer("the number of elements is not known")
-    return items
+    return _quotient(graph, _sum(graph, a, axis, dtype, keepdims), count(a.type, axis))
 
 
 def _expand_var(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool) -> Any:
-    items = _known(count(a.type, axis))
+    items = count(a.type, axis)
     mean = _quotient(graph, _sum(graph, a, axis, dtype, True), items)
     deviation = graph.call("subtract", a, mean)
     squared = (
