@@ -116,7 +116,7 @@ def _array_power(graph: Any, x: Any, y: Any) -> Any:
     kind_of(base)
     name = _power_ufunc(base.dtype, exponent)
     if name in ("square", "sqrt", "reciprocal", "positive"):
-        if isinstance(exponent, float) and base.dtype.kind != "f":
+        if isinstance(exponent, float) and base.dtype.kind in "iu":
             x = graph.call("astype", x, dtype=np.dtype("f8"))
         return graph.call(name, x)
     return graph.call("power", x, y)
