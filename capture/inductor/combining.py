@@ -105,9 +105,8 @@ class RowStates:
             self.unit.state_helper("push", C_TYPES[reduction.dtype])
             self.lines.add(f"push_{C_TYPES[reduction.dtype]}({name}_tower, {name}_count++, {name}_state);")
 
-    @property
-    def clauses(self) -> str:
-        """OpenMP's names of what the loop combines; empty where the loop cannot be vectorised."""
+    def clauses(self, seen: bool) -> str:
+        """OpenMP's names of what the loop combines."""
         by_sign: dict[str, list[str]] = {}
         for reduction in self.reductions:
             name, combine = self.names[reduction], combine_of(reduction)
@@ -119,6 +118,9 @@ class RowStates:
             by_sign.setdefault(sign, []).append(f"{name}_state")
             if carries_nan(reduction):
                 by_sign.setdefault("|", []).append(f"{name}_nan")
+            if seen and reduction.may_raise:
+                by_sign.setdefault("|", []).append(f"{name}_seen")
+                by_sign.setdefault(sign, []).append(f"{name}_weight")
         return "".join(f" reduction({sign}:{', '.join(names)})" for sign, names in by_sign.items())
 
     @property
@@ -136,10 +138,14 @@ class RowStates:
         if seen and reduction.may_raise:
             weigh = f"weigh_{reduction.combine}"
             self.unit.state_helper(weigh, short)
-            self.lines.add(f"{weigh}_{short}({element}, &{name}_seen, &{name}_weight);")
+            sign = combine_of(reduction).clause
+            self.lines.add(
+                f"{name}_seen |= {weigh}_sees_{short}({element});",
+                f"{name}_weight {sign}= {weigh}_takes_{short}({element});",
+            )
         self.lines.add(f"{name}_state = {step_text(reduction, f'{name}_state', element)};")
 
-    def finish(self, reduction: Reduction, flag: int = -1) -> None:
+    def finish(self, reduction: Reduction, gathers: str) -> None:
         name, short = self.names[reduction], C_TYPES[reduction.dtype]
         result = f"{name}_state"
         if carries_position(reduction):
@@ -150,8 +156,8 @@ class RowStates:
         elif carries_nan(reduction):
             result = f"{name}_nan ? {not_a_number(reduction)} : {result}"
         self.lines.add(f"const {local_type(reduction.dtype)} {name} = {result};")
-        if flag >= 0 and reduction.may_raise:
-            self.lines.add(f"flags[{flag}] |= raised_by_{reduction.combine}_{short}({name}, {name}_seen, {name}_weight);")
+        if gathers:
+            self.lines.add(f"{gathers} |= raised_by_{reduction.combine}_{short}({name}, {name}_seen, {name}_weight);")
 
 
 def not_a_number(reduction: Reduction) -> str:
@@ -210,7 +216,11 @@ class LaneStates:
         if seen and reduction.may_raise:
             weigh = f"weigh_{reduction.combine}"
             self.unit.state_helper(weigh, short)
-            self.lines.add(f"{weigh}_{short}({element}, &{name}_seen[lane], &{name}_weight[lane]);")
+            sign = combine_of(reduction).clause
+            self.lines.add(
+                f"{name}_seen[lane] |= {weigh}_sees_{short}({element});",
+                f"{name}_weight[lane] {sign}= {weigh}_takes_{short}({element});",
+            )
         self.lines.add(f"{state} = {step_text(reduction, state, element)};")
 
     def end_row(self) -> None:
@@ -223,7 +233,7 @@ class LaneStates:
                 self.lines.add(f"push_lanes_{short}({name}_tower, blocks, {name}_part, lanes);")
             self.lines.add("rows = 0;", "blocks++;")
 
-    def finish(self, flags: dict[Reduction, int]) -> list[str]:
+    def finish(self, gathers: dict[Reduction, str]) -> list[str]:
         """Put the results into ``NAME_lanes``; statements that end one lane."""
         ends: list[str] = []
         for reduction in self.reductions:
@@ -234,7 +244,7 @@ class LaneStates:
             elif carries_nan(reduction):
                 result = f"{name}_lanes[lane]"
                 ends.append(f"{result} = {name}_nan[lane] ? {not_a_number(reduction)} : {result};")
-            if reduction in flags and reduction.may_raise:
+            if gathers[reduction]:
                 operands = f"{name}_lanes[lane], {name}_seen[lane], {name}_weight[lane]"
-                ends.append(f"flags[{flags[reduction]}] |= raised_by_{reduction.combine}_{short}({operands});")
+                ends.append(f"{gathers[reduction]} |= raised_by_{reduction.combine}_{short}({operands});")
         return ends

@@ -7,8 +7,8 @@ and notes what each operation raised; *combine* merges the chunks of split reduc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class Body:
         self.lines, self.scratch = Lines(), Scratch(unit)
         self.lane = nest.lanes.symbol if nest.lanes else None
         self.suspects = False
+        self.noted: dict[str, None] = {}  # variables that gather flags, in the form that notes them
         self.backups = self.keep_inputs()
         self.rows = self.row_values()
         self.crossing = self.crossing_values() if self.lane is not None else set()
@@ -158,12 +159,27 @@ class Body:
         """What an operation raises: a suspicion in the fast form, a flag in the checked one."""
         kind = IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
         if self.mode != FAST:
-            self.lines.add(f"flags[{self.unit.flags[value.node]}] |= {self.raised(value)};")
+            self.lines.add(f"{self.gathers(self.unit.flags[value.node])} |= {self.raised(value)};")
         elif kind != IEEE:
             self.suspects = True
             name = self.name(value)
             what = f"{name} != {name}" if kind == ANY_NAN else f"{self.name(value.args[-1])} == 0"
             self.lines.add(f"suspect |= {what}{self.overflows(value, ' || {}')};")
+
+    def gathers(self, flag: int) -> str:
+        """The variable that gathers what an operation raises."""
+        name = f"raised_{flag}"
+        self.noted[name] = None
+        return name
+
+    def pragma(self, mark: int, clauses: str = "") -> None:
+        """Vectorise the loop that starts at line ``mark``; what it gathers are reductions."""
+        lines = self.lines.lines
+        text = "\n".join(lines[mark:])
+        gathered = [name for name in ("suspect", *self.noted) if f" {name} |=" in text]
+        if gathered:
+            clauses += f" reduction(|:{', '.join(gathered)})"
+        lines.insert(mark, "    " * self.lines.depth + f"#pragma omp simd{clauses}")
 
     def overflows(self, value: Value, form: str) -> str:
         dtype = value.dtype
@@ -246,15 +262,15 @@ class Body:
                 for write in writes:
                     self.write(write)
 
-    def lane_loop(self) -> ExitStack:
-        """A loop over the lanes of a block, as a context."""
+    @contextmanager
+    def lane_loop(self) -> Iterator[None]:
+        """A loop over the lanes of a block."""
         assert self.lane is not None
-        stack = ExitStack()
-        if self.mode == FAST:
-            self.lines.add("#pragma omp simd")
-        stack.enter_context(self.lines.block("for (i64 lane = 0; lane < lanes; lane++)"))
-        self.lines.add(f"const i64 {self.lane.name} = block + lane;")
-        return stack
+        mark = len(self.lines.lines)
+        with self.lines.block("for (i64 lane = 0; lane < lanes; lane++)"):
+            self.lines.add(f"const i64 {self.lane.name} = block + lane;")
+            yield
+        self.pragma(mark)
 
     def reductions(self, phase: int) -> list[Reduction]:
         return [reduction for reduction in self.nest.reductions if reduction.phase == phase]
@@ -286,15 +302,15 @@ class Body:
             symbol = last.symbol.name
             with lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}; {symbol}++)"):
                 self.elements(phase, states)
-            if self.mode == FAST and states.is_vector:
-                suspect = " reduction(|:suspect)" if self.suspects else ""
-                lines.lines.insert(mark, "    " * lines.depth + f"#pragma omp simd{states.clauses}{suspect}")
+            if states.is_vector:
+                self.pragma(mark, states.clauses(checked))
             states.end_block()
         for reduction in reductions:
-            states.finish(reduction, self.flag(reduction))
+            states.finish(reduction, self.gathered(reduction))
 
-    def flag(self, reduction: Reduction) -> int:
-        return self.unit.flags[reduction.node] if self.mode == CHECKED and reduction.may_raise else -1
+    def gathered(self, reduction: Reduction) -> str:
+        """The variable that gathers what a reduction raises, empty where nothing is noted."""
+        return self.gathers(self.unit.flags[reduction.node]) if self.mode != FAST and reduction.may_raise else ""
 
     def axis_range(self, axis: Axis) -> tuple[str, str]:
         if self.nest.chunk and axis is self.nest.inner[0]:
@@ -317,14 +333,10 @@ class Body:
             with ExitStack() as stack:
                 for axis in nest.inner:
                     stack.enter_context(lines.block(self.axis_loop(axis)))
-                mark = len(lines.lines)
                 with self.lane_loop():
                     self.elements(phase, states)
-                if self.suspects and not checked and "suspect" in "".join(lines.lines[mark:]):
-                    lines.lines[mark] += " reduction(|:suspect)"
                 states.end_row()
-            flags = {r: self.unit.flags[r.node] for r in reductions if checked and r.may_raise}
-            self.each_lane(states.finish(flags))
+            self.each_lane(states.finish({r: self.gathered(r) for r in reductions}))
 
     def each_lane(self, statements: Sequence[str]) -> None:
         if statements:
@@ -395,12 +407,11 @@ class Body:
                 with self.lane_loop():
                     self.merge_one(states)
                 states.end_row()
-        flags = {r: self.unit.flags[r.node] for r in nest.reductions if r.may_raise}
         if isinstance(states, RowStates):
             for reduction in nest.reductions:
-                states.finish(reduction, flags.get(reduction, -1))
+                states.finish(reduction, self.gathered(reduction))
         else:
-            self.each_lane(states.finish(flags))
+            self.each_lane(states.finish({r: self.gathered(r) for r in nest.reductions}))
 
     def merge_one(self, states: RowStates | LaneStates) -> None:
         place = self.chunk_index("chunk", "outer")

@@ -208,10 +208,14 @@ static void total_lanes_{T}(const {T} *restrict tower, i64 count, const {T} *res
 """,
     "weigh_add": """\
 /* What a sum takes in (1: NaN, 2: infinity, 4: above, 8: below zero) and the sum of its magnitudes. */
-static inline void weigh_add_{T}({T} a, u32 *seen, f64 *weight)
+static inline u32 weigh_add_sees_{T}({T} a)
 {{
-    *seen |= a != a ? 1 : !FINITE(a) ? 2 : a > 0 ? 4 : a < 0 ? 8 : 0;
-    *weight += FINITE(a) ? __builtin_fabs(a) : 0;
+    return a != a ? 1 : !FINITE(a) ? 2 : a > 0 ? 4 : a < 0 ? 8 : 0;
+}}
+
+static inline f64 weigh_add_takes_{T}({T} a)
+{{
+    return FINITE(a) ? __builtin_fabs(a) : 0;
 }}
 
 /* What the sum has raised. Where some orders of adding overflow and others do not, it cannot be told. */
@@ -224,10 +228,14 @@ static inline u32 raised_by_add_{T}({T} result, u32 seen, f64 weight)
 """,
     "weigh_multiply": """\
 /* What a product takes in (1: NaN, 2: infinity, 4: below one) and the product of what is above one. */
-static inline void weigh_multiply_{T}({T} a, u32 *seen, f64 *weight)
+static inline u32 weigh_multiply_sees_{T}({T} a)
 {{
-    *seen |= a != a ? 1 : !FINITE(a) ? 2 : __builtin_fabs(a) < 1 ? 4 : 0;
-    *weight *= FINITE(a) && __builtin_fabs(a) > 1 ? __builtin_fabs(a) : 1;
+    return a != a ? 1 : !FINITE(a) ? 2 : __builtin_fabs(a) < 1 ? 4 : 0;
+}}
+
+static inline f64 weigh_multiply_takes_{T}({T} a)
+{{
+    return FINITE(a) & (__builtin_fabs(a) > 1) ? __builtin_fabs(a) : 1;
 }}
 
 static inline u32 raised_by_multiply_{T}({T} result, u32 seen, f64 weight)
@@ -255,8 +263,7 @@ def raised_helper(arity: int, short: str) -> str:
     return f"""\
 static inline u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
 {{
-    if (result != result)
-        return {numbers} ? RAISED_INVALID : 0;
-    return !FINITE(result) & {finite} ? if_infinite : 0;
+    const u32 if_nan = (result != result) & {numbers} ? RAISED_INVALID : 0;
+    return if_nan | ((result == result) & !FINITE(result) & {finite} ? if_infinite : 0);
 }}
 """

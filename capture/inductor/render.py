@@ -45,6 +45,7 @@ class KernelText:
     suspects: bool
     checked: str  # the function to call when something was raised
     is_checked: bool
+    closing: tuple[str, ...] = ()
 
     @property
     def single_batch(self) -> bool:
@@ -116,7 +117,10 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
 
 def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> KernelText:
     first = ("const i64 first = begin;",) if body.mode == CHECKED else ()
-    declarations = (*_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations(), *first)
+    gathered = [f"u32 {name} = 0;" for name in body.noted]
+    declarations = (
+        *_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations(), *first, *gathered
+    )  # fmt: skip
     decode = tuple(_decode(nest, body.unit, body.mode))
     return KernelText(
         name,
@@ -128,6 +132,7 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         body.suspects,
         checked,
         body.mode == CHECKED,
+        tuple(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted),
     )
 
 
