@@ -49,7 +49,7 @@ REDUCTIONS = [
 MEANS = ["x.mean()", "x.mean(axis=0)", "x.mean(axis=-1, keepdims=True)", "x.var()", "x.var(axis=0)", "x.std(axis=-1)",
          "x.var(axis=-1, ddof=1)", "np.std(x)"]  # fmt: skip
 VIEWS = """
-x.T | x.reshape(-1) | x.ravel() | x.flatten() | np.transpose(x) | x[1:] | x[::-1] | x[..., 0] | x[:, None] | x[-1] | x[0, 1]
+x.T | x.reshape(-1) | x.ravel() | x.flatten() | np.transpose(x) | x[1:] | x[::-1] | x[..., 0] | x[:, None] | x[-1] | x[0, 0]
 np.expand_dims(x, 0) | np.squeeze(x) | x.swapaxes(0, 1) | np.moveaxis(x, 0, -1) | x[1:, :-1] | x[::2, ::-2] | x.T + 1 | x.reshape(-1) * 2
 """.replace("\n", "|")
 

@@ -82,9 +82,7 @@ def _compare(plain: np.ndarray, compiled: np.ndarray, labels: np.ndarray) -> boo
     correct = float((compiled.argmax(axis=1) == labels).mean())
     scale = float(np.abs(plain).max())
     agree = same and compiled.dtype == plain.dtype and worst <= 1e-5 * scale
-    print(
-        f"accuracy {correct:.1%}, same digits: {same}, largest difference of a score: {worst:.1e} (scores to {scale:.1f})"
-    )
+    print(f"accuracy {correct:.1%}, same digits: {same}, largest difference of a score {worst:.1e} of {scale:.1f}")
     return agree
 
 

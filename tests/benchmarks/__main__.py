@@ -102,7 +102,7 @@ def _table(rows: list[Row], names: list[str]) -> list[str]:
     ]
     for name, dtype, size, outcomes in rows:
         base = outcomes["numpy"].seconds
-        cells = [f"{base / o.seconds:.2f}" if (o := outcomes[peer]).seconds else "–" for peer in contenders]
+        cells = [f"{base / o.seconds:.2f}" if (o := outcomes[peer]).seconds else "-" for peer in contenders]
         lines.append(f"| {name} | {dtype} | {size:,} | {base * 1e6:,.1f} | {' | '.join(cells)} |")
     return lines
 
@@ -156,7 +156,7 @@ def _small_call(names: list[str]) -> list[str]:
     outcomes = race({name: peers.CONTENDERS[name](multiply_add) for name in names}, args, 1.0)
     lines = ["| `a * b + c`, three 10-element float64 arrays | ns a call |", "|---|---|"]
     for name, outcome in outcomes.items():
-        lines.append(f"| {name} | {outcome.seconds * 1e9:,.0f} |" if outcome.seconds else f"| {name} | – |")
+        lines.append(f"| {name} | {outcome.seconds * 1e9:,.0f} |" if outcome.seconds else f"| {name} | - |")
     return lines
 
 

@@ -32,7 +32,7 @@ def close(result: Any, expected: Any) -> bool:
 
 
 def race(functions: dict[str, Function], args: Sequence[Any], seconds: float) -> dict[str, Outcome]:
-    """Medians over interleaved rounds; the first of ``functions`` gives the expected result. About ``seconds`` in all."""
+    """Medians over interleaved rounds; the first function gives the expected result. Takes about ``seconds``."""
     outcomes: dict[str, Outcome] = {}
     running: dict[str, tuple[Function, int]] = {}
     expected = next(iter(functions.values()))(*args)
