@@ -69,6 +69,13 @@ KERNEL(status) {  /* what the processor says on entry, then raise something for 
     for (int64_t i = begin; i < end; i++) F64(1)[i] = word & 0x1d;
     volatile double zero = 0; zero = 1 / zero;
 }
+int sched_yield(void);
+KERNEL(meet) {  /* how many iterations saw all of them under way at once */
+    long *under_way = (long *)buffers[0], *met = under_way + 1, all = numbers[0];
+    __atomic_add_fetch(under_way, 1, __ATOMIC_SEQ_CST);
+    for (long i = 0; i < 3000000 && __atomic_load_n(under_way, __ATOMIC_SEQ_CST) < all; i++) sched_yield();
+    __atomic_add_fetch(met, __atomic_load_n(under_way, __ATOMIC_SEQ_CST) == all, __ATOMIC_SEQ_CST);
+}
 int raise(int);
 KERNEL(interrupt) { raise(10); }
 KERNEL(private) {  /* the sum of squares of the range by way of scratch */

@@ -13,7 +13,7 @@ import pytest
 from capture.inductor import _executor, executor
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, Flag
 from capture.ir.graph import Position
-from tests.inductor.hand_made import VECTOR, WRITTEN, Numbers, muladd_plan, twice_plan, warned
+from tests.inductor.hand_made import F8, VECTOR, WRITTEN, Numbers, muladd_plan, twice_plan, warned
 
 
 def test_work_is_shared_out(library):
@@ -25,6 +25,17 @@ def test_work_is_shared_out(library):
     assert _executor.worker_count() >= 2 and run.threads == 3
     alone = executor.load(twice_plan(size, work=100), library, threads=1)
     assert np.array_equal(alone(x)[0], 2 * x)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_run_at_once(library, threads):
+    n = Numbers(WRITTEN)
+    plan = n.plan([], [n.step("meet", threads, 100_000)], [], writes=True)
+    run = executor.load(plan, library, threads=threads)
+    for _ in range(5):
+        counts = np.zeros(threads, "i8").view(F8)
+        run(counts)
+        assert counts.view("i8")[:2].tolist() == [threads, threads]
 
 
 @pytest.mark.parametrize("size, grain", [(1, 1), (5, 8), (8, 8), (17, 8), (1000, 999), (64, 1)])
