@@ -22,7 +22,6 @@ import numpy as np
 
 from capture import config, log
 from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
-from capture.frames import hook
 from capture.frames.assemble import Assembler
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode

@@ -27,7 +27,7 @@ from capture.frames.hook import Continuation, Entry
 from capture.frames.rebuild import Builder, Needs
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument
-from capture.frames.tracer import FrameState
+from capture.frames.tracer import FrameState, is_resumed
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.functions import CellValue, FunctionValue
@@ -97,9 +97,7 @@ class Resumes:
 def landing(code: CodeType, index: int) -> tuple[CodeType, int]:
     """The instruction of the original that control comes to at ``index`` of a resume function."""
     instructions = decode(code).instructions
-    while origin(code, index) == (code, index) and origin(code, len(instructions))[0] is not code:
-        if instructions[index].op != "JUMP":
-            break
+    while is_resumed(code) and origin(code, index)[0] is code and instructions[index].op == "JUMP":
         index = instructions[index].arg
     return origin(code, index)
 
@@ -131,15 +129,20 @@ def slots_after(instruction: Instruction, before: Sequence[Slot], jump: bool, bo
         return [*slots[: len(slots) + stack_effect(instruction) - 2], *null_pair(Slot.VALUE, Slot.NULL)]
     depth = len(slots) + stack_effect(instruction, jump)
     touched = popped(instruction)
-    kept = slots[: len(slots) - touched]
+    kept = slots[: min(len(slots) - touched, depth)]
     return kept + [Slot.VALUE] * (depth - len(kept))
+
+
+PUSHES_NOTHING = ("STORE_", "DELETE_", "POP_", "LIST_", "MAP_", "SET_", "DICT_", "END_")
+"""How the names of operations begin that push no result (LIST_TO_TUPLE replaces its operand: a value either way)."""
 
 
 def popped(instruction: Instruction) -> int:
     """How many of the topmost slots may be others afterwards."""
     if instruction.op in ("CALL", "CALL_FUNCTION_EX"):
         return operands(instruction)
-    return max(0, 1 - stack_effect(instruction))
+    pushes = 0 if instruction.op.startswith(PUSHES_NOTHING) else 1
+    return max(0, pushes - stack_effect(instruction))
 
 
 PAIRS = frozenset({"LOAD_METHOD", "LOAD_SUPER_METHOD"})
@@ -194,8 +197,8 @@ class Handover:
 
     @property
     def variables(self) -> dict[str, Value]:
-        """The root's variables that are wanted from there on."""
-        names = wanted(self.root.code, self.root.index, self.root.locals)
+        """The root's variables that are wanted from there on; a cell may be, by a closure, though no code here is."""
+        names = wanted(self.root.code, self.root.index, self.root.locals) | self.root.code.cells
         return {name: value for name, value in self.root.locals.items() if name in names}
 
     def add_needs(self, needs: Needs) -> None:
@@ -234,10 +237,9 @@ class Handover:
         new, stores = build.assembler, []
         for name, value in self.variables.items():
             if isinstance(value, CellValue):
-                if name in self.root.code.cells and not value.free and not _is_in_place(name, value.content):
-                    if value.content is not None:
-                        build.value(value.content)
-                        stores.append((new.store_deref, name))
+                if not value.free and value.content is not None and not _is_in_place(name, value.content):
+                    build.value(value.content)
+                    stores.append((new.store_deref, name))
             elif not _is_in_place(name, value):
                 build.value(value)
                 stores.append((new.store_local, name))

@@ -141,7 +141,7 @@ class Tracer:
         code = decode(self.function.__code__)
         names = code.original.co_varnames
         frame = Frame(None, code, self.function.__globals__, {})
-        resumed = origin(code.original)[0] is not code.original
+        resumed = is_resumed(code.original)
         for index, value in enumerate(arguments):
             source = Argument(index, names[index])
             if resumed and names[index] in code.cells and type(value) is CellType:
@@ -187,7 +187,8 @@ class Tracer:
 
     def _force_break(self, force: Any, frame: Frame) -> None:
         code, index = origin(frame.code.original, frame.index)
-        if index >= 0 and force(code, index):
+        ahead = code is frame.code.original and is_resumed(code)  # before the body of a resume function
+        if not ahead and force(code, index):
             raise GraphBreak("asked for by a test", "forced")
 
     def _position(self, frame: Frame, instruction: Instruction) -> Position:
@@ -386,6 +387,11 @@ def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Sett
         frames,
         places,
     )
+
+
+def is_resumed(code: CodeType) -> bool:
+    """Whether this is the code of a resume function."""
+    return origin(code, len(decode(code)))[0] is not code
 
 
 def _resumable_depth(frames: Sequence[Frame]) -> int:

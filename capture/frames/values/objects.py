@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.sources import Attribute, Source
-from capture.frames.values.base import Lazy, Value
+from capture.frames.values.base import Value
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer

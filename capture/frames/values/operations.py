@@ -212,7 +212,7 @@ def _not_singleton(left: Value, right: Value) -> bool:
 def _same_known(left: Any, right: Any) -> bool:
     if left.value is right.value:
         numbers = type(left.value) in EXACT and not any(left.value is one for one in SINGLETONS)
-        if not numbers or left.source is None and right.source is None:
+        if not numbers or (left.source is None and right.source is None):
             return True
         raise GraphBreak("identity of numbers or strings is left to Python")
     if type(left.value) in EXACT and type(left.value) is type(right.value) and left.value == right.value:

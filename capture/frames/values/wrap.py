@@ -112,7 +112,7 @@ WRAP_FOR: Mapping[type, Wrapper] = {
     **dict.fromkeys((bool, int, float, complex, str, bytes), _constant),
     **dict.fromkeys((type(None), type(Ellipsis), type(NotImplemented)), _known),
     **dict.fromkeys({type(np.dtype(scalar)) for scalar in (*NUMPY_SCALARS, np.complex64, np.complex128)}, _known),
-    **dict.fromkeys((np.finfo, np.iinfo), _known),
+    **dict.fromkeys((np.finfo, np.iinfo, types.CodeType), _known),
     **dict.fromkeys(NUMPY_SCALARS, _scalar),
     **dict.fromkeys((type, types.BuiltinFunctionType, np.ufunc, type(np.sum), type(np.dtype)), _callable),
     np.ndarray: _array,
