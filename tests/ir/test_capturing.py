@@ -396,6 +396,32 @@ def test_ordering() -> None:
     assert agree(np.roll, np.arange(5), -2) and agree(np.roll, np.ones((2, 3)), 1)
 
 
+# Library ----------------------------------------------------------------------------------------------------------
+def test_functions_that_stay_numpys() -> None:
+    index, rng = np.array([[1, 0]]), np.random.default_rng(1)
+    for array in arrays((3, 4, 5)):
+        for axis in (None, 0, -1):
+            assert agree(np.take, array, index, axis) and agree(method("take"), array, np.int64(1), axis)
+        assert agree(np.tile, array, 2) and agree(np.tile, array, (2, 1, 1, 3))
+        assert agree(np.searchsorted, np.arange(5.0), array) and agree(np.nan_to_num, array)
+        assert agree(np.interp, array, np.arange(3.0), np.arange(3.0))
+        assert agree(np.linalg.norm, array, axis=1) and agree(np.linalg.norm, array, 2, -1, keepdims=True)
+        for text in ("ijk->kj", "ijk->i", "kji->", "abc"):
+            assert agree(np.einsum, text, array) == (text != "abc")
+        for text in ("ijk,kl->ijl", "ijk,kl", "ijk,kl->lji", "ijk,kl->kjil"):
+            for other in arrays((5, 2), "f4"):
+                assert agree(np.einsum, text, array, other)
+        assert agree(np.einsum, "ijk,ijk->ki", array, array)
+    for matrix in arrays((3, 3)) + arrays((2, 3, 3), "f4"):
+        assert agree(np.linalg.inv, matrix) and agree(np.linalg.det, matrix)
+    for matrix in arrays((3, 3)):
+        assert agree(np.linalg.solve, matrix, rng.normal(size=3)) and agree(np.trace, matrix, 1)
+    assert agree(np.linalg.norm, np.arange(5)) and agree(np.linalg.norm, np.ones((2, 3)), keepdims=True)
+    assert agree(np.nan_to_num, np.array([np.nan, np.inf, -np.inf, 1.0], "f4"), nan=2, posinf=7.5)
+    assert agree(np.convolve, np.arange(5.0), np.ones(2, "f4"), "same") and agree(np.correlate, np.ones(4), np.ones(2))
+    assert agree(np.trace, np.ones((2, 2), "i1")) and not agree(np.einsum, "ii->i", np.ones((2, 2)))
+
+
 # Writing ----------------------------------------------------------------------------------------------------------
 VALUES = [7, 2.5, True, np.float32(3), np.ones((1, 1), "i2"), np.arange(5.0), np.ones((3, 4, 5))]
 

@@ -57,7 +57,7 @@ def count(a: ArrayType, axis: tuple[int, ...]) -> Size:
     return product([a.shape[k] for k in axis])
 
 
-def _natural(name: str, dtype: np.dtype) -> np.dtype:
+def natural_dtype(name: str, dtype: np.dtype) -> np.dtype:
     """The dtype in which a reduction works when none is asked for."""
     if name in ("any", "all"):
         return np.dtype(bool)
@@ -93,7 +93,7 @@ def _working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
         raise CannotInfer(f"{name} in {asked}")
     if dtype.kind == "f" and asked.kind != "f":
         raise CannotInfer(f"{name} of {dtype} in {asked} casts each element")
-    return None if asked == _natural(name, dtype) else asked
+    return None if asked == natural_dtype(name, dtype) else asked
 
 
 def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
@@ -106,7 +106,7 @@ def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
             raise CannotInfer("degrees of freedom that may not be positive")
         if name in ("mean", "var", "std") and not isinstance(items, int):
             raise CannotInfer("the number of elements is not known")
-        return reduced(base, axis, dtype or _natural(name, lowered(base.dtype)), keepdims)
+        return reduced(base, axis, dtype or natural_dtype(name, lowered(base.dtype)), keepdims)
 
     return infer
 
@@ -203,7 +203,7 @@ def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
 
 def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
     """A sum in at least the float dtype that mean and var work in."""
-    working = dtype or _natural("mean", a.type.dtype)
+    working = dtype or natural_dtype("mean", a.type.dtype)
     return graph.call("sum", a, axis=axis, dtype=working, keepdims=keepdims)
 
 
@@ -212,7 +212,7 @@ def _expand_mean(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims
 
 
 def _expand_var(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool) -> Any:
-    items = count(a.type, axis)
+    items: Any = count(a.type, axis)
     mean = _quotient(graph, _sum(graph, a, axis, dtype, True), items)
     deviation = graph.call("subtract", a, mean)
     squared = (
@@ -272,7 +272,7 @@ def _canonical_running(a: Any, axis: Any, dtype: Any) -> dict[str, Any]:
 
 def _infer_running(a: Any, axis: int | None, dtype: Any) -> ArrayType:
     base = require_value(a, "cumsum")
-    result = dtype or _natural("sum", base.dtype)
+    result = dtype or natural_dtype("sum", base.dtype)
     if axis is None:
         return allocated(result, (product(base.shape),))
     return allocated(result, base.shape, _iteration_order(base))
