@@ -69,7 +69,7 @@ def captured(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     graph, inputs = Graph("one"), []
 
     def lift(value: Any) -> Any:
-        if isinstance(value, tuple | list) and any(isinstance(item, np.ndarray | np.generic) for item in value):
+        if isinstance(value, tuple | list):
             return tuple(map(lift, value))
         if isinstance(value, np.ndarray | np.generic):
             inputs.append(value)
@@ -208,6 +208,15 @@ def test_creation(call: tuple[Any, ...]) -> None:
     function, *args = call
     kwargs = args.pop() if isinstance(args[-1], dict) else {}
     assert agree(function, *args, **kwargs)
+
+
+def test_arrays_of_scalars_and_arrays() -> None:
+    x, y, z = np.float32(1.5), np.float64(2), np.int8(3)
+    for items in ((x, y), (x, 2.0), (x, 1), (x, x), (z, True), ((x, y), (1, z)), (np.arange(3), np.ones(3))):
+        assert agree(np.array, items)
+    assert agree(np.array, (x, z), "f4") and agree(np.asarray, (z, 1, 2))
+    assert agree(np.array, (np.ones((2, 3)), np.ones((2, 3)))) and not agree(np.array, (x, (y, y)))
+    assert not agree(np.array, (x, y), int) and not agree(np.array, (np.ones((2, 3)), np.ones((3, 2)).T))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ from capture.ir.ops.common import (
     given_order,
     is_array,
     is_literal,
+    kind_of,
     known_layout,
+    lowered,
     require_array,
     require_value,
 )
@@ -145,8 +147,10 @@ def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
     type = getattr(value, "type", value)
     if (isinstance(type, ArrayType) and type.scalar) or is_literal(value):
         return graph.call("full", value, shape=(), dtype=dtype)
-    if not isinstance(value, tuple) or not _all_literal(value):
+    if not isinstance(value, tuple):
         raise CannotInfer("an array of these objects")
+    if not _all_literal(value):
+        return _joined(graph, value, dtype or lowered(np.result_type(*map(_leaf_dtype, _leaves(value)))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -155,6 +159,39 @@ def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
             raise CannotInfer(str(error)) from None
     given_dtype(array.dtype)
     return graph.call("copy", graph.constant(array), order="C")
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Everything inside nested tuples."""
+    return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, tuple) else [value]
+
+
+def _leaf_dtype(leaf: Any) -> np.dtype:
+    """The dtype that ``np.array`` finds for an item: Python numbers are not weak there."""
+    kind = kind_of(getattr(leaf, "type", leaf))
+    return kind if isinstance(kind, np.dtype) else np.dtype(kind)
+
+
+def _joined(graph: Any, items: tuple[Any, ...], dtype: np.dtype) -> Any:
+    """``np.array([x, [y, 1]])`` of scalars, numbers and arrays of one shape: a new array in C order."""
+    rows = [_joined(graph, item, dtype) if isinstance(item, tuple) else _row(graph, item, dtype) for item in items]
+    if not rows or len({row.type.shape for row in rows}) != 1 or (rows[0].type.ndim > 1 and not _all_c(rows)):
+        raise CannotInfer("an array of rows that differ in shape or are not in C order")
+    expanded = [graph.call("expand", row, axes=(0,)) for row in rows]
+    return graph.call("concatenate", *expanded, axis=0)
+
+
+def _row(graph: Any, item: Any, dtype: np.dtype) -> Any:
+    type = getattr(item, "type", item)
+    if not is_array(type):
+        return graph.call("full", item, shape=(), dtype=dtype)
+    if type.dtype.kind == "f" and dtype.kind in "iu":
+        raise CannotInfer("floats in an array of integers")
+    return item if type.dtype == dtype else graph.call("astype", item, dtype=dtype)
+
+
+def _all_c(rows: list[Any]) -> bool:
+    return all(row.type.layout is not None and row.type.layout.is_c for row in rows)
 
 
 def _all_literal(value: Any) -> bool:
