@@ -570,8 +570,9 @@ def resume_parameters(code: CodeType, stack: Sequence[StackSlot], variables: Ite
     """
     source = decode(code)
     wanted = set(variables)
-    if not wanted <= set(source.slots) - source.free.keys():
-        raise InternalError(f"{code.co_qualname} has no variables {sorted(wanted - set(source.slots))}")
+    unknown = wanted - (set(source.slots) - source.free.keys())
+    if unknown:
+        raise InternalError(f"{code.co_qualname} has no variables {sorted(unknown)} of its own")
     values = [stack_parameter(i) for i, slot in enumerate(stack) if isinstance(slot, Slot) and slot is not Slot.NULL]
     if not wanted.isdisjoint(values):
         raise InternalError(f"{code.co_qualname} uses {sorted(wanted.intersection(values))} as its own variables")

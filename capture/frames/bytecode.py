@@ -293,7 +293,7 @@ class Code:
             return self._own_slots
         live = self._unpack(self._live[index])
         if "super" in self.original.co_names and "__class__" in self.free:
-            live |= frozenset(self.slots[:1])  # super() looks at the frame's first slot
+            live |= frozenset(self.slots[:1]) - self.free.keys()  # super() looks at the frame's first slot
         return live
 
     def required_locals(self, index: int) -> frozenset[str]:

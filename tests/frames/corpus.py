@@ -21,6 +21,7 @@ from types import CodeType
 
 import numpy
 
+from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot, check, origin, resume_at, same_code
 from capture.frames.bytecode import Code, Raw, decode, read_exception_table, read_raws, stack_effect
 from capture.frames.versions import words
@@ -73,9 +74,12 @@ def faults(code: CodeType, builds: bool = True) -> Iterator[str]:
         yield "exception table"
     if len(decoded.regions) < len(table) - 1:
         yield "regions"
-    check(code)  # stack depths on every path, within co_stacksize
-    if builds:
-        build(code)
+    try:
+        check(code)  # stack depths on every path, within co_stacksize
+        if builds:
+            build(code)
+    except InternalError as error:
+        yield str(error)
     again = same_code(code)
     if again.co_code == code.co_code:
         if list(again.co_positions()) != list(code.co_positions()):

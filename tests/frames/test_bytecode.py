@@ -320,7 +320,11 @@ def test_super_keeps_the_first_argument():
             y = x + 1
             return super().__repr__(), y
 
+        def g():
+            return super().__repr__()
+
     assert "self" in live_at(C.f, "BINARY_OP", "+")
+    assert live_at(C.g, "LOAD_GLOBAL") == set()
 
 
 def test_loads_without_a_check_are_required():
