@@ -7,7 +7,7 @@ In: a graph. Out: what passes ask before they replace one value by another that 
 
 from __future__ import annotations
 
-from capture.ir.graph import Graph, Node, buffer, iterate_nodes
+from capture.ir.graph import Graph, Node, iterate_nodes
 from capture.ir.op import Op
 
 
@@ -26,9 +26,20 @@ def escaping(graph: Graph) -> frozenset[Node]:
     return frozenset(found)
 
 
+def owners(graph: Graph) -> dict[Node, Node]:
+    """``graph.buffer`` of every node, in one walk: what owns the memory it shows."""
+    found: dict[Node, Node] = {}
+    for node in graph:
+        shares = node.kind == "call" and (node.target == "store" or node.op.is_view)
+        found[node] = found[node.args[0]] if shares else node
+    return found
+
+
 def written(graph: Graph) -> frozenset[Node]:
-    """The buffers that stores write, as their version 0."""
-    return frozenset(buffer(node) for node in graph.calls if node.target == "store")
+    """The nodes whose memory some store writes, in any of its versions."""
+    owner = owners(graph)
+    buffers = {owner[node] for node in graph.calls if node.target == "store"}
+    return frozenset(node for node in graph if owner[node] in buffers)
 
 
 def repeats(op: Op) -> bool:

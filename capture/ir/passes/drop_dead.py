@@ -12,22 +12,24 @@ Inputs stay, read or not: they are given by position.
 
 from __future__ import annotations
 
-from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.graph import Graph, Node, Transformer
+from capture.ir.passes.aliasing import owners
 
 
 def drop_dead(graph: Graph) -> Graph:
     live: set[Node] = set()
+    owner = owners(graph)
     for node in reversed(graph.nodes):
-        if node in live or _is_root(node):
+        if node in live or _is_root(node, owner[node]):
             live.add(node)
             live.update(node.inputs)
     return graph if len(live) == len(graph) else _Keep(graph, live).run()
 
 
-def _is_root(node: Node) -> bool:
+def _is_root(node: Node, owner: Node) -> bool:
     if node.kind in ("output", "placeholder"):
         return True
-    return node.target == "store" and node.kind == "call" and buffer(node).kind == "placeholder"
+    return node.target == "store" and node.kind == "call" and owner.kind == "placeholder"
 
 
 class _Keep(Transformer):

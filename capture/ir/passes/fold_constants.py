@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.passes.aliasing import escaping, repeats, written
 from capture.ir.shapes import product
 from capture.ir.types import ArrayType, type_of
@@ -46,7 +46,7 @@ class _Folder(Transformer):
             return True
         elements = product(type.shape)
         small = isinstance(elements, int) and elements <= LARGEST
-        return small and bool(node.inputs) and node not in self.kept and buffer(node) not in self.written
+        return small and bool(node.inputs) and node not in self.kept and node not in self.written
 
 
 def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | None:

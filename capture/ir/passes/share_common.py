@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.passes.aliasing import escaping, repeats, written
 
 
@@ -45,7 +45,7 @@ class _Sharer(Transformer):
 
     def _is_written(self, node: Node) -> bool:
         """A new buffer that is stored to later; views of it are as shareable as the version they show."""
-        return not node.op.is_view and buffer(node) in self.written
+        return not node.op.is_view and node in self.written
 
 
 def freeze(value: Any) -> Hashable:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.graph import Graph, Node, Transformer, buffer
+from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.op import CannotInfer
 from capture.ir.passes.aliasing import escaping, written
 from capture.ir.types import ArrayType
@@ -169,7 +169,7 @@ class _Simplifier(Transformer):
 
     def call(self, node: Node) -> Any:
         new = self.copy(node)
-        if node in self.kept or buffer(node) in self.written:
+        if node in self.kept or node in self.written:
             return new
         while (simpler := self._rewritten(new)) is not None:
             new = simpler
@@ -197,6 +197,6 @@ class _Simplifier(Transformer):
 
     def _stands_for(self, result: Node, node: Node) -> bool:
         """The same type, and memory that no store changes in between."""
-        if not isinstance(result.type, ArrayType) or buffer(result) in self.new_written:
+        if not isinstance(result.type, ArrayType) or result in self.new_written:
             return False
         return result.type == node.type
