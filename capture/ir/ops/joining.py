@@ -23,7 +23,7 @@ from capture.ir.ops.common import (
     require_array,
     require_visible_order,
 )
-from capture.ir.ops.views import _ravel
+from capture.ir.ops.views import raveled
 from capture.ir.types import ArrayType
 
 SAMPLES = ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]])
@@ -112,7 +112,7 @@ def _concatenate(graph: Any, arrays: Any, axis: Any = 0, dtype: Any = None) -> A
     if dtype is not None:
         raise CannotInfer("concatenate into another dtype")
     if axis is None:
-        nodes, axis = [_ravel(graph, node) for node in nodes], 0
+        nodes, axis = [raveled(graph, node) for node in nodes], 0
     return graph.call("concatenate", *nodes, axis=axis)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import allocated, copy_order, one_axis, require_array, static
-from capture.ir.ops.views import _ravel
+from capture.ir.ops.views import raveled
 from capture.ir.types import ArrayType
 
 SAMPLES = ([[3.0, np.nan, -1.0], [2.0, 2.0, 0.0]],)
@@ -103,7 +103,7 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     """Two slices of a row, the other way round; the result is laid out like the array."""
     base = require_array(getattr(a, "type", a), "roll")
     if axis is None:
-        rolled = _roll(graph, _ravel(graph, a), shift, 0)
+        rolled = _roll(graph, raveled(graph, a), shift, 0)
         return rolled if base.ndim == 1 else graph.call("reshape", rolled, shape=base.shape)
     axis = one_axis(axis, base.ndim)
     size = static(base.shape[axis], "the rolled size")

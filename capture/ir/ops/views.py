@@ -290,7 +290,7 @@ define(
 )
 
 
-def _ravel(graph: Any, a: Any, order: Any = "C") -> Any:
+def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
     base = require_array(getattr(a, "type", a), "ravel")
     if order != "C":
         raise CannotInfer(f"ravel with order {order!r}")
@@ -316,7 +316,7 @@ define(
     operands=("a",),
     calls=(np.ravel,),
     methods=("ravel",),
-    expand=_ravel,
+    expand=raveled,
 )
 define(name="flatten", signature="a, order='C'", operands=("a",), methods=("flatten",), expand=_flatten)
 
