@@ -24,6 +24,7 @@ from capture.ir.ops.common import (
     kind_of,
     known_layout,
     lowered,
+    operand_type,
     require_array,
     require_value,
 )
@@ -108,7 +109,7 @@ def _astype_method(
     graph: Any, a: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
 ) -> Any:
     """``x.astype``: without ``copy`` the very same array when it is as asked already."""
-    base = require_value(getattr(a, "type", a), "a cast")
+    base = require_value(operand_type(a), "a cast")
     dtype = given_dtype(dtype)
     if casting not in ("no", "equiv", "safe", "same_kind", "unsafe") or not np.can_cast(base.dtype, dtype, casting):
         raise CannotInfer(f"cannot cast from {base.dtype} to {dtype} according to the rule {casting!r}")
@@ -144,7 +145,7 @@ def _as_ordered(graph: Any, a: Any, order: Any) -> Any:
 # Arrays of arrays -------------------------------------------------------------------------------------------------
 def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
     """An array that NumPy makes of a scalar, a number, or nested lists of numbers."""
-    type = getattr(value, "type", value)
+    type = operand_type(value)
     if (isinstance(type, ArrayType) and type.scalar) or is_literal(value):
         return graph.call("full", value, shape=(), dtype=dtype)
     if not isinstance(value, tuple):
@@ -168,7 +169,7 @@ def _leaves(value: Any) -> list[Any]:
 
 def _leaf_dtype(leaf: Any) -> np.dtype:
     """The dtype that ``np.array`` finds for an item: Python numbers are not weak there."""
-    kind = kind_of(getattr(leaf, "type", leaf))
+    kind = kind_of(operand_type(leaf))
     return kind if isinstance(kind, np.dtype) else np.dtype(kind)
 
 
@@ -182,7 +183,7 @@ def _joined(graph: Any, items: tuple[Any, ...], dtype: np.dtype) -> Any:
 
 
 def _row(graph: Any, item: Any, dtype: np.dtype) -> Any:
-    type = getattr(item, "type", item)
+    type = operand_type(item)
     if not is_array(type):
         return graph.call("full", item, shape=(), dtype=dtype)
     if type.dtype.kind == "f" and dtype.kind in "iu":
@@ -206,7 +207,7 @@ def _array(graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: 
     if copy is not True:
         raise CannotInfer("np.array with copy=False")
     dtype = _given(dtype)
-    if not is_array(getattr(object, "type", object)):
+    if not is_array(operand_type(object)):
         return _new_array(graph, object, dtype)
     if dtype in (None, object.type.dtype):
         return graph.call("copy", object, order=order or "K")
@@ -215,7 +216,7 @@ def _array(graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: 
 
 def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None) -> Any:
     dtype = _given(dtype)
-    if not is_array(getattr(a, "type", a)):
+    if not is_array(operand_type(a)):
         return _new_array(graph, a, dtype)
     if dtype in (None, a.type.dtype):
         require_array(a.type, "asarray")
@@ -271,7 +272,7 @@ def _scalar_call(dtype: np.dtype) -> Any:
                     return graph.constant(dtype.type(x))
                 except (ValueError, OverflowError, RuntimeWarning) as error:
                     raise CannotInfer(str(error)) from None
-        base = require_value(getattr(x, "type", x), f"{dtype} of")
+        base = require_value(operand_type(x), f"{dtype} of")
         if not base.ndim:
             cast = graph.call("astype", x, dtype=dtype)
             return cast if base.scalar else graph.call("scalar", cast)

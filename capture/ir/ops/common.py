@@ -33,6 +33,11 @@ LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4"
 
 
 # Operands ---------------------------------------------------------------------------------------------------------
+def operand_type(value: Any) -> Any:
+    """What inference sees of an operand of a macro: the type of a node; a literal is its own."""
+    return getattr(value, "type", value)
+
+
 def is_array(operand: Any) -> bool:
     """Whether the operand is an ndarray, of any number of axes."""
     return isinstance(operand, ArrayType) and not operand.scalar

@@ -24,6 +24,7 @@ from capture.ir.ops.common import (
     given_shape,
     is_literal,
     kind_of,
+    operand_type,
     promoted,
     require_array,
     require_value,
@@ -31,10 +32,6 @@ from capture.ir.ops.common import (
     static,
 )
 from capture.ir.types import ArrayType, NumberType
-
-
-def _type(operand: Any) -> Any:
-    return getattr(operand, "type", operand)
 
 
 # full, empty ------------------------------------------------------------------------------------------------------
@@ -160,7 +157,7 @@ def _like(fill_value: Any) -> Any:
 
 
 def _filled_like(graph: Any, a: Any, fill_value: Any, dtype: Any, order: Any, shape: Any) -> Any:
-    base = require_value(_type(a), "an array like it")
+    base = require_value(operand_type(a), "an array like it")
     axes = given_order(order, base)
     if shape is not None:
         shape = given_shape(shape)
@@ -197,7 +194,7 @@ def _full(graph: Any, shape: Any, fill_value: Any, dtype: Any = None, order: Any
 
 
 def _fill(graph: Any, fill_value: Any, shape: Any, dtype: Any, order: Any) -> Any:
-    operand = _type(fill_value)
+    operand = operand_type(fill_value)
     if not shape_of(operand):
         return graph.call("full", fill_value, shape=shape, dtype=dtype, order=order)
     values = fill_value
@@ -209,7 +206,7 @@ def _fill(graph: Any, fill_value: Any, shape: Any, dtype: Any, order: Any) -> An
 
 
 def _full_like(graph: Any, a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", *, shape: Any = None) -> Any:
-    if shape_of(_type(fill_value)):
+    if shape_of(operand_type(fill_value)):
         raise CannotInfer("an array as fill value")
     return _filled_like(graph, a, fill_value, dtype, order, shape)
 
@@ -433,7 +430,7 @@ define(
 
 def _triangle(keeps_lower: bool) -> Any:
     def expand(graph: Any, m: Any, k: Any = 0) -> Any:
-        base = require_array(_type(m), "a triangle")
+        base = require_array(operand_type(m), "a triangle")
         if base.ndim < 2:
             raise CannotInfer("a triangle of fewer than two axes")
         mask = graph.call(

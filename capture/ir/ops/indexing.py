@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Pointwise, Strided, ViewOf, define
-from capture.ir.ops.common import require_array, static
+from capture.ir.ops.common import operand_type, require_array, static
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
 from capture.ir.shapes import Expr, Size
@@ -181,7 +181,7 @@ def _position(item: Any, size: Size) -> int:
 
 def region_of(graph: Any, a: Any, key: Any) -> tuple[Any, bool]:
     """The view that ``a[key]`` reads or writes, and whether reading it gives a scalar."""
-    base = require_array(getattr(a, "type", a), "indexing")
+    base = require_array(operand_type(a), "indexing")
     basic = basic_key(base.shape, key)
     view = graph.call("slice", a, starts=basic.starts, steps=basic.steps, sizes=basic.sizes)
     if basic.dropped:

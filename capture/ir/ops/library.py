@@ -25,6 +25,7 @@ from capture.ir.ops.common import (
     known_layout,
     lowered,
     one_axis,
+    operand_type,
     require_array,
     require_value,
     static,
@@ -267,7 +268,7 @@ extern("solve", np.linalg.solve, "a, b", ("a", "b"), _infer_solve, samples=((MAT
 
 def _norm(graph: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """The 2-norm as NumPy computes it: by ``dot`` over all of the array, by a sum of squares along an axis."""
-    base = require_array(getattr(x, "type", x), "norm")
+    base = require_array(operand_type(x), "norm")
     if ord not in (None, 2) or (ord == 2 and axis is None and base.ndim != 1):
         raise CannotInfer(f"norm of order {ord!r}")
     if base.dtype.kind != "f":
@@ -295,7 +296,7 @@ define(
 
 # nan_to_num -------------------------------------------------------------------------------------------------------
 def _nan_to_num(graph: Any, x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    base = require_array(getattr(x, "type", x), "nan_to_num")
+    base = require_array(operand_type(x), "nan_to_num")
     if copy is not True or not base.ndim or not all(is_literal(value) for value in (nan, posinf or 0, neginf or 0)):
         raise CannotInfer("nan_to_num in place, or of what has no axes")
     if base.dtype.kind != "f":

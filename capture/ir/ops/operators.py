@@ -16,14 +16,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Pointwise, define
-from capture.ir.ops.common import is_array, is_literal, kind_of, like_ufunc, loop_of
+from capture.ir.ops.common import is_array, is_literal, kind_of, like_ufunc, loop_of, operand_type
 from capture.ir.types import ArrayType
-
-
-def type_of_operand(operand: Any) -> Any:
-    """The type of a node; a literal is its own."""
-    return getattr(operand, "type", operand)
-
 
 # Scalar arithmetic --------------------------------------------------------------------------------------------------
 SCALAR_ARITHMETIC = {
@@ -106,7 +100,7 @@ _CHOOSES_BY_VALUE = _power_ufunc(np.dtype("f8"), np.float64(2)) != "power"
 
 
 def _array_power(graph: Any, x: Any, y: Any) -> Any:
-    base, exponent = type_of_operand(x), type_of_operand(y)
+    base, exponent = operand_type(x), operand_type(y)
     if not is_array(base):
         return graph.call("power", x, y)
     if not is_literal(exponent):
@@ -125,7 +119,7 @@ def _array_power(graph: Any, x: Any, y: Any) -> Any:
 # Binary operators ---------------------------------------------------------------------------------------------------
 def _binary(name: str, symbol: str, on_arrays: Callable[..., Any], on_scalars: Callable[..., Any]) -> None:
     def expand(graph: Any, x: Any, y: Any) -> Any:
-        types = type_of_operand(x), type_of_operand(y)
+        types = operand_type(x), operand_type(y)
         if any(map(is_array, types)):
             return on_arrays(graph, x, y)
         if any(isinstance(operand, ArrayType) for operand in types):
@@ -141,7 +135,7 @@ def _call(name: str) -> Callable[..., Any]:
 
 def _scalar_arithmetic(name: str) -> Callable[..., Any]:
     def expand(graph: Any, x: Any, y: Any) -> Any:
-        operands = type_of_operand(x), type_of_operand(y)
+        operands = operand_type(x), operand_type(y)
         if _is_scalar_arithmetic(*operands):
             return graph.call(f"scalar_{name}", x, y)
         return graph.call(name, x, y)
@@ -168,7 +162,7 @@ for _name, _symbol in {"left_shift": "<<", "right_shift": ">>", "matmul": "@"}.i
 # Unary operators ----------------------------------------------------------------------------------------------------
 def _unary(name: str, **facts: Any) -> None:
     def expand(graph: Any, x: Any) -> Any:
-        operand = type_of_operand(x)
+        operand = operand_type(x)
         if not isinstance(operand, ArrayType):
             raise CannotInfer("Python numbers have Python's own arithmetic")
         if operand.scalar and operand.dtype.kind in "iu" and name in ("negative", "absolute"):

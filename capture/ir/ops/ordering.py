@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Extern, define
-from capture.ir.ops.common import allocated, copy_order, one_axis, require_array, static
+from capture.ir.ops.common import allocated, copy_order, one_axis, operand_type, require_array, static
 from capture.ir.ops.views import raveled
 from capture.ir.types import ArrayType
 
@@ -101,7 +101,7 @@ def _canonical_roll(a: Any, shift: Any, axis: Any) -> dict[str, Any]:
 
 def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     """Two slices of a row, the other way round; the result is laid out like the array."""
-    base = require_array(getattr(a, "type", a), "roll")
+    base = require_array(operand_type(a), "roll")
     if axis is None:
         rolled = _roll(graph, raveled(graph, a), shift, 0)
         return rolled if base.ndim == 1 else graph.call("reshape", rolled, shape=base.shape)
@@ -119,7 +119,7 @@ define(name="roll", signature="a, shift, axis=None", operands=("a",), calls=(np.
 
 def _diff(graph: Any, a: Any, n: Any = 1, axis: Any = -1) -> Any:
     """``a[1:] - a[:-1]``, n times; booleans are compared."""
-    base = require_array(getattr(a, "type", a), "diff")
+    base = require_array(operand_type(a), "diff")
     axis = one_axis(axis, base.ndim)
     times = static(n, "n")
     if times < 0 or not base.ndim:

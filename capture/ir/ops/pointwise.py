@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Op, Pointwise, define
-from capture.ir.ops.common import is_literal, known_layout, like_ufunc, loop_of, require_value, resolve
+from capture.ir.ops.common import is_literal, known_layout, like_ufunc, loop_of, operand_type, require_value, resolve
 from capture.ir.shapes import Expr
 from capture.ir.types import NumberType
 
@@ -188,7 +188,7 @@ def _expand_round(graph: Any, a: Any, decimals: Any = 0) -> Any:
 
     With decimals NumPy's result is in Fortran order for Fortran operands and in C order for all others.
     """
-    operand = require_value(getattr(a, "type", a), "round")
+    operand = require_value(operand_type(a), "round")
     if type(decimals) is not int or operand.dtype.kind != "f":
         raise CannotInfer("only floats are rounded, to a known number of decimals")
     if decimals == 0:

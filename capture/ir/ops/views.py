@@ -24,6 +24,7 @@ from capture.ir.ops.common import (
     many_axes,
     number_of_elements,
     one_axis,
+    operand_type,
     require_array,
     static,
 )
@@ -263,7 +264,7 @@ def _reshape(graph: Any, a: Any, shape: Any, order: Any = "C") -> Any:
     """A view where NumPy makes one, else a copy in C order that is then a view in the new shape."""
     if order != "C":
         raise CannotInfer(f"reshape with order {order!r}")
-    base = require_array(getattr(a, "type", a), "reshape")
+    base = require_array(operand_type(a), "reshape")
     sizes = _canonical_reshape(base, shape)["shape"]
     if copies_on_reshape(base, sizes, a):
         a = graph.call("copy", a, order="C")
@@ -291,7 +292,7 @@ define(
 
 
 def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
-    base = require_array(getattr(a, "type", a), "ravel")
+    base = require_array(operand_type(a), "ravel")
     if order != "C":
         raise CannotInfer(f"ravel with order {order!r}")
     contiguous = contiguity(base, a)
@@ -303,7 +304,7 @@ def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
 
 
 def _flatten(graph: Any, a: Any, order: Any = "C") -> Any:
-    base = require_array(getattr(a, "type", a), "flatten")
+    base = require_array(operand_type(a), "flatten")
     if order != "C":
         raise CannotInfer(f"flatten with order {order!r}")
     copied = graph.call("copy", a, order="C")
@@ -323,7 +324,7 @@ define(name="flatten", signature="a, order='C'", operands=("a",), methods=("flat
 
 # What users write -------------------------------------------------------------------------------------------------
 def _transpose(graph: Any, a: Any, axes: Any = None) -> Any:
-    ndim = require_array(getattr(a, "type", a), "transpose").ndim
+    ndim = require_array(operand_type(a), "transpose").ndim
     axes = _spread(axes)
     if axes is None or axes in ((), (None,)):
         axes = tuple(reversed(range(ndim)))
@@ -331,14 +332,14 @@ def _transpose(graph: Any, a: Any, axes: Any = None) -> Any:
 
 
 def _matrix_transpose(graph: Any, a: Any) -> Any:
-    ndim = require_array(getattr(a, "type", a), "matrix_transpose").ndim
+    ndim = require_array(operand_type(a), "matrix_transpose").ndim
     if ndim < 2:
         raise CannotInfer("matrix transpose with ndim < 2 is undefined")
     return graph.call("permute", a, axes=(*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 def _swapaxes(graph: Any, a: Any, axis1: Any, axis2: Any) -> Any:
-    ndim = require_array(getattr(a, "type", a), "swapaxes").ndim
+    ndim = require_array(operand_type(a), "swapaxes").ndim
     axes = list(range(ndim))
     one, other = one_axis(axis1, ndim), one_axis(axis2, ndim)
     axes[one], axes[other] = axes[other], axes[one]
@@ -346,7 +347,7 @@ def _swapaxes(graph: Any, a: Any, axis1: Any, axis2: Any) -> Any:
 
 
 def _moveaxis(graph: Any, a: Any, source: Any, destination: Any) -> Any:
-    ndim = require_array(getattr(a, "type", a), "moveaxis").ndim
+    ndim = require_array(operand_type(a), "moveaxis").ndim
     sources = [one_axis(axis, ndim) for axis in (source if isinstance(source, tuple) else (source,))]
     places = [one_axis(axis, ndim) for axis in (destination if isinstance(destination, tuple) else (destination,))]
     if len(set(sources)) != len(sources) or len(set(places)) != len(places) or len(sources) != len(places):
@@ -381,7 +382,7 @@ define(name="moveaxis", signature="a, source, destination", operands=("a",), cal
 
 def _squeeze(graph: Any, a: Any, axis: Any = None) -> Any:
     """NumPy gives the very same array when there is nothing to squeeze."""
-    base = require_array(getattr(a, "type", a), "squeeze")
+    base = require_array(operand_type(a), "squeeze")
     if axis is None:
         if any(not isinstance(size, int) for size in base.shape):
             raise CannotInfer("which axes have size one is not known")
@@ -409,7 +410,7 @@ def _at_least(ndim: int, new_axes: Any) -> Any:
     """The same array when it has ``ndim`` axes; else it gets the new ones."""
 
     def expand(graph: Any, a: Any) -> Any:
-        base = require_array(getattr(a, "type", a), f"atleast_{ndim}d")
+        base = require_array(operand_type(a), f"atleast_{ndim}d")
         return a if base.ndim >= ndim else graph.call("expand", a, axes=new_axes[base.ndim])
 
     return expand
@@ -430,7 +431,7 @@ for _ndim, _function, _new_axes in (
 
 
 def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
-    base = require_array(getattr(m, "type", m), "flip")
+    base = require_array(operand_type(m), "flip")
     axes = many_axes(axis, base.ndim)
     ends = [static(size, "a flipped size") - 1 if k in axes else 0 for k, size in enumerate(base.shape)]
     return graph.call(
@@ -449,7 +450,7 @@ define(name="fliplr", signature="m", operands=("m",), calls=(np.fliplr,), expand
 
 def _real(graph: Any, a: Any) -> Any:
     """Real arrays are their own real part and conjugate: the same object."""
-    if not is_array(getattr(a, "type", a)):
+    if not is_array(operand_type(a)):
         raise CannotInfer("the real part of what is no array")
     require_array(a.type, "real")
     return a
