@@ -19,19 +19,20 @@ import numpy as np
 from capture.ir.graph import Graph, Node, Step
 from capture.ir.op import Op, get
 
-_HEADER = "import numpy as np\nfrom capture.ir.op import get as _op\n"
+_RECORDS = "from capture.ir.op import get as _op"
 
 
 def python_source(graph: Graph) -> str:
     """Source of a module with one function, named as the graph, from the graph's inputs to the tuple of its results."""
     inputs = ", ".join(node.name for node in graph.placeholders)
-    lines = [_HEADER, "", f"def {graph.name}({inputs}):"]
+    lines = [f"def {graph.name}({inputs}):"]
     for node in graph:
         if node.kind == "placeholder":
             continue
         comment = f"  # {node.position}" if node.position else ""
         lines.extend(f"    {line}{comment}" for line in _statements(node))
-    return "\n".join(lines) + "\n"
+    imports = ["import numpy as np", *([_RECORDS] if any("_op(" in line for line in lines) else [])]
+    return "\n".join([*imports, "", "", *lines, ""])
 
 
 def _statements(node: Node) -> list[str]:
