@@ -67,6 +67,13 @@ def load(plan: Plan, library_path: str | os.PathLike[str], threads: int | None =
         raise BackendError(f"cannot load the kernels of {plan.name}: {error}") from error
 
 
+def release_memory() -> int:
+    """Give the blocks that wait to become outputs again back to the system; tells how many bytes they were."""
+    waiting = _executor.memory()["bytes"]
+    _executor.set_memory_limit(_executor.set_memory_limit(0))
+    return waiting
+
+
 # ------------------------------------------------------------------ checking
 
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from capture.inductor import _executor
+from capture.inductor import executor
 from tests.inductor.hand_made import SOURCE
 
 
@@ -21,5 +21,4 @@ def library(tmp_path_factory):
 @pytest.fixture
 def empty_pool():
     """No block of another test waits in the pool."""
-    limit = _executor.set_memory_limit(0)
-    _executor.set_memory_limit(limit)
+    executor.release_memory()

@@ -75,6 +75,12 @@ def test_the_pool_is_bounded(library):
         assert _executor.set_memory_limit(before) == 0
 
 
+def test_memory_is_released(library):
+    executor.load(twice_plan(LARGE), library)(np.ones(LARGE))
+    assert 8 * LARGE <= executor.release_memory() < 9 * LARGE
+    assert executor.release_memory() == 0 and _executor.memory()["limit"] > 0
+
+
 def test_blocks_of_quite_another_size_are_not_taken(library):
     large, small = (executor.load(twice_plan(size), library) for size in (10 * LARGE, LARGE))
     large(np.ones(10 * LARGE))
