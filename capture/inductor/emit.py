@@ -347,12 +347,12 @@ class Body:
         """The innermost statements of a pass."""
         nest = self.nest
         for value in nest.needed(nest.roots(phase), phase):
-            if value in nest.saved and value.phase < phase:
+            if nest.saved.get(value, phase) < phase:
                 array = f"{self.local(value)}_saved"
                 self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {array}[{self.position(value)}];")
                 continue
             self.compute(value)
-            if value in nest.saved:
+            if nest.saved.get(value) == phase:
                 array = self.scratch.array(f"{self.local(value)}_saved", value.dtype, self.items(value))
                 self.lines.add(f"{array}[{self.position(value)}] = {self.local(value)};")
         for reduction in self.reductions(phase):

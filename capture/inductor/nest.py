@@ -78,7 +78,7 @@ class Nest:
     chunk: int = 0  # steps of the first inner axis in one chunk; 0 where the inner axes stay whole
     batch: int = 1  # outer iterations between two looks at the floating-point status
     width: int = 0  # lanes of one block
-    saved: list[Value] = field(default_factory=list)
+    saved: dict[Value, int] = field(default_factory=dict)  # values kept for later passes, and the pass that keeps them
 
     @property
     def units(self) -> list[Unit]:
@@ -88,8 +88,8 @@ class Nest:
     def phases(self) -> int:
         """How many passes over the inner axes there are."""
         last = [reduction.phase for reduction in self.reductions]
-        last += [write.phase for write in self.writes if self.is_inner(write.value) or self.form == "map"]
-        return max(last, default=-1) + 1 if self.inner or self.form != "map" else 0
+        last += [max(write.phase, write.value.phase) for write in self.writes if self.in_loop(write)]
+        return max(last, default=-1) + 1
 
     @property
     def inner_symbols(self) -> frozenset[Symbol]:
@@ -123,7 +123,7 @@ class Nest:
             if value in found or not self.is_inner(value):
                 continue
             found[value] = None
-            if not (value in self.saved and value.phase < phase):
+            if self.saved.get(value, phase) >= phase:
                 stack.extend(value.args)
         return sorted(found, key=lambda value: value.number)
 
@@ -413,14 +413,17 @@ def _without(place: Access, axis: Symbol) -> Access:
 
 # Passes -----------------------------------------------------------------------------------------------------------
 def _set_phases(nest: Nest) -> None:
-    """When each write happens: as soon as its value is there, but after the last pass that reads what it overwrites."""
-    overwritten = set(nest.overwritten)
+    """When each write happens: as soon as its value is there; at the very end where the nest reads what it overwrites,
+    or writes it twice, so that nothing is overwritten that is still needed.
+    """
     for write in nest.writes:
         write.phase = write.value.phase
-    last = nest.phases - 1
+    places = [write.place.memory for write in nest.writes]
+    late = set(nest.overwritten) | {memory for memory in places if places.count(memory) > 1}
+    phases = nest.phases
     for write in nest.writes:
-        if write.place.memory in overwritten and nest.in_loop(write):
-            write.phase = max(write.phase, last)
+        if write.place.memory in late:
+            write.phase = max(write.phase, phases - 1 if nest.in_loop(write) else phases)
 
 
 def _cut(nest: Nest, lowered: Lowered) -> None:
@@ -462,7 +465,8 @@ def _save_dear(nest: Nest) -> None:
     items = product(axis.size for axis in nest.inner)
     if nest.phases < 2 or not isinstance(items, int) or items * max(nest.width, 1) > MOST_SAVED:
         return
-    for phase in range(1, nest.phases):
+    first: dict[Value, int] = {}
+    for phase in range(nest.phases):
         for value in nest.needed(nest.roots(phase), phase):
-            if value.phase < phase and value.cost >= DEAR and value not in nest.saved:
-                nest.saved.append(value)
+            if first.setdefault(value, phase) < phase and value.cost >= DEAR:
+                nest.saved.setdefault(value, first[value])

@@ -247,7 +247,7 @@ def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math:
         title=_safe(title),
         limits=LIMITS,
         raised={"invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
-        size_helpers=C_HELPERS if any(isinstance(size, str) for size in sizes) else "",
+        size_helpers=_size_helpers(rendered, sizes),
         math=[_declaration(name, arity, simd_math) for name, arity in sorted(unit.math.items())],
         checks=any(kernel.checked for kernel in rendered.texts),
         helpers=[text for _, text in sorted(unit.helpers.items())],
@@ -255,6 +255,16 @@ def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math:
         kernels=rendered.texts,
     )
     return str(text)
+
+
+MINIMUM = "static inline i64 MINIMUM(i64 a, i64 b) { return a < b ? a : b; }"
+
+
+def _size_helpers(rendered: Rendered, sizes: Sequence[str]) -> str:
+    """The functions that size expressions call; what loops need is always there."""
+    texts = (*sizes, *(text for kernel in rendered.texts for text in (kernel.body, *kernel.decode)))
+    used = any(f"{name}(" in text for text in texts for name in ("FLOORDIV", "FLOORMOD", "MAXIMUM"))
+    return C_HELPERS.strip() if used else MINIMUM
 
 
 def _declaration(name: str, arity: int, simd_math: bool) -> str:

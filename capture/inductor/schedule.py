@@ -381,19 +381,20 @@ def _keeps_memory_order(merged: Group, lowered: Lowered) -> bool:
         return True
     for unit in merged.units:
         place = write_access(lowered, merged, unit)
-        if place is not None and any(other is not unit and a != place for other, a in writes.get(place.memory, ())):
-            return _are_parts_of_a_join(writes[place.memory])
+        if place is not None and any(place != other for _, other in writes.get(place.memory, ())):
+            if not all(_is_part(writer) for writer, _ in writes[place.memory]):
+                return False
         for read in unit.reads:
-            memory = lowered.memory.get(buffer(read.leaf))
-            if memory in writes:
-                place = read_access(lowered, merged, unit, read)
-                if any(place != a for _, a in writes[memory]):  # type: ignore[index]
-                    return False
+            others = writes.get(lowered.memory.get(buffer(read.leaf)), ())  # type: ignore[arg-type]
+            place = read_access(lowered, merged, unit, read) if others else None
+            if any(place != other or _is_part(writer) for writer, other in others):
+                return False
     return True
 
 
-def _are_parts_of_a_join(writes: list[tuple[Unit, Access]]) -> bool:
-    return all(unit.node.target != "store" for unit, _ in writes)
+def _is_part(unit: Unit) -> bool:
+    """Whether the unit writes a part of a join: parts do not overlap, and only the whole is read."""
+    return unit.node.target != "store"
 
 
 # The shape of a nest ----------------------------------------------------------------------------------------------
