@@ -80,6 +80,10 @@ class Memory:
         self.inputs: dict[Node, GraphValue] = {}
         self.versions: dict[Node, Node] = {}
 
+    def release(self) -> None:
+        """Let go of everything: the values hold the arguments, which must die when the user's last name for them does."""
+        vars(self).clear()
+
     # reading ------------------------------------------------------------------------------------------------------
     def current(self, value: GraphValue) -> Node:
         """The node that shows what ``value`` holds now."""

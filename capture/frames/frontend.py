@@ -56,7 +56,11 @@ def compile_frame(
     if why_not_inline(function.__code__) or not _may_compile(entry, function, arguments, settings):
         return _run_plainly(entry)
     try:
-        return _Compilation(entry, function, arguments, settings).variant()
+        compilation = _Compilation(entry, function, arguments, settings)
+        try:
+            return compilation.variant()
+        finally:
+            compilation.trace.memory.release()
     except Unsupported:
         raise
     except ToolchainError as error:

@@ -14,6 +14,7 @@ everything it changed goes through the journal, and the graph is cut back.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType
@@ -26,7 +27,7 @@ from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode
 from capture.frames.effects import Journal, Memory
-from capture.frames.guards import ArrayIs, Guard, IsObject, SameObject
+from capture.frames.guards import Check, Guard, IsObject, SameObject
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, Function, Global, Source
 from capture.frames.sources import Constant as KnownObject
@@ -66,8 +67,7 @@ class Frame:
     result: Value | None = None
     saved_stack: tuple[Value, ...] = ()
     saved_locals: dict[str, Value] = field(default_factory=dict)
-    graph_mark: int = 0
-    journal_mark: int = 0
+    marks: tuple[int, int, int] = (0, 0, 0)  # lengths of graph, journal and guards
 
     def pop(self) -> Value:
         return self.stack.pop()
@@ -131,7 +131,7 @@ class Tracer:
         self.journal = Journal()
         self.memory = Memory(self)
         self.frames: list[Frame] = []
-        self._guards: dict[tuple[Source, type], Guard] = {}
+        self._guards: dict[tuple[Source, Check], Guard] = {}
         self._lazy: dict[Source, Lazy] = {}
         self._shared: dict[int, Value] = {}
         self.root = self._root_frame(arguments)
@@ -176,7 +176,7 @@ class Tracer:
             instruction = instructions[frame.index]
             frame.next = frame.index + 1
             frame.saved_stack, frame.saved_locals = tuple(frame.stack), dict(frame.locals)
-            frame.graph_mark, frame.journal_mark = len(self.graph), self.journal.mark()
+            frame.marks = len(self.graph), self.journal.mark(), len(self._guards)
             self.graph.position = self._position(frame, instruction)
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
@@ -198,22 +198,22 @@ class Tracer:
         return Position(code.co_filename, line, code.co_qualname, module if type(module) is str else "")
 
     def roll_back(self, depth: int) -> None:
-        """Restore the state before the current instruction of frame number ``depth``; frames above it are gone."""
-        frame = self.frames[depth]
+        """Restore the state before the current instruction of frame number ``depth``; frames above it are gone.
+
+        Facts that only this instruction looked at are not guarded: it runs natively, whatever they are.
+        """
+        nodes, changes, guards = self.frames[depth].marks
         del self.frames[depth + 1 :]
-        self.journal.undo(frame.journal_mark)
-        self.graph.truncate(frame.graph_mark)
+        self.graph.truncate(nodes)
+        self.journal.undo(changes)
+        self._guards = dict(itertools.islice(self._guards.items(), guards))
 
     # guards -------------------------------------------------------------------------------------------------------
-    def guard(self, source: Source, check: Any, why: str = "") -> None:
-        """Note a fact that was used, once; a stronger form of the same fact takes its place."""
-        key = (source, type(check))
-        known = self._guards.get(key)
-        if known is None:
+    def guard(self, source: Source, check: Check, why: str = "") -> None:
+        """Note a fact that was used, once."""
+        if (source, check) not in self._guards:
             line = self.frames[-1].instruction.line if self.frames else None
-            self._guards[key] = Guard(source, check, line, why)
-        elif isinstance(check, ArrayIs) and check.writeable is not None:
-            self._guards[key] = Guard(source, check, known.line, why or known.why)
+            self._guards[source, check] = Guard(source, check, line, why)
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -364,7 +364,8 @@ def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Sett
     try:
         result = tracer.run(tracer.root)
     except GraphBreak as stop:
-        error = stop
+        error = stop.with_traceback(None)  # whose frames would keep the arguments alive
+        error.__context__ = None
         places = tuple(frame.place for frame in tracer.frames)
         tracer.roll_back(_resumable_depth(tracer.frames))
         frames = tuple(
