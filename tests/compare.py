@@ -35,7 +35,7 @@ def _assert_same_array(got, expected, what, exact):
         assert Layout.of(got) == Layout.of(expected), f"{what}: strides {got.strides} instead of {expected.strides}"
         for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "OWNDATA"):
             assert got.flags[flag] == expected.flags[flag], f"{what}: {flag} is {got.flags[flag]}"
-    if exact:
+    if exact or expected.dtype.kind != "f":
         np.testing.assert_array_equal(_bits(got), _bits(expected), err_msg=what, strict=True)
     else:
         tolerance = 64 * np.finfo(expected.dtype).eps
