@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 
 # NumPy operations -------------------------------------------------------------------------------------------------
-SAME_OBJECT = frozenset({"asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "astype"})
-"""Operations that may give their operand itself, not a view of it."""
-
-
 def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """A call of an operation that has a record."""
     kwargs = dict(kwargs)
@@ -56,7 +52,8 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
     same = _operand(tracer, found, args)
     if same is None:
         return tracer.result(found)
-    return same if op.name in SAME_OBJECT else tracer.result(_new_view(tracer, found))
+    # A record that gives its operand's own node stands for a call that gives the very object (x.squeeze(), x.real).
+    return same
 
 
 def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value) -> Value:
@@ -66,7 +63,8 @@ def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value) -> Value:
     if not isinstance(target, ArrayValue):
         raise GraphBreak(f"out= is {target.describe()}", "op")
     require_out(found, target.type)
-    if found.type.shape != target.type.shape or "ufunc" not in op.tags and found.type.dtype != target.type.dtype:
+    exact = "ufunc" in op.tags or found.type.dtype == target.type.dtype  # only ufuncs cast to what they write
+    if found.type.shape != target.type.shape or not exact:
         raise GraphBreak("out= of another shape or dtype than the result", "op")
     tracer.memory.write(target, found)
     return target
@@ -78,14 +76,6 @@ def _operand(tracer: Tracer, found: Any, args: Sequence[Value]) -> Value | None:
         if isinstance(found, Node) and isinstance(arg, ArrayValue) and arg.node is found:
             return arg
     return None
-
-
-def _new_view(tracer: Tracer, node: Node) -> Node:
-    """A view of all of an array: another object with the same memory."""
-    shape = node.type.shape
-    return tracer.add_call(
-        ops.get("slice"), node, starts=(0,) * len(shape), steps=(1,) * len(shape), sizes=tuple(shape)
-    )
 
 
 # Builtins ---------------------------------------------------------------------------------------------------------
@@ -271,12 +261,14 @@ BUILTINS: Mapping[Any, Builtin] = {
     np.size: _size,
 }
 
-PURE = frozenset(
-    {int, float, complex, str, round, divmod, pow, ord, chr, hex, bin, sorted, repr, bytes, np.dtype, np.finfo, np.iinfo}
-    | {np.result_type, np.promote_types, np.can_cast, np.issubdtype, np.broadcast_shapes}
-    | {value for name, value in vars(math).items() if type(value) is types.BuiltinFunctionType}
-    | {getattr(operator, name) for name in "neg pos invert not_ truth index is_ is_not contains getitem concat".split()}
-    | {getattr(operator, name) for name in "countOf indexOf lshift rshift length_hint".split()}
+PURE: frozenset[Any] = frozenset(
+    {
+        *(int, float, complex, str, bytes, round, divmod, pow, ord, chr, hex, bin, sorted, repr),
+        *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
+        *(np.broadcast_shapes, operator.neg, operator.pos, operator.invert, operator.not_, operator.truth),
+        *(operator.index, operator.contains, operator.getitem, operator.lshift, operator.rshift),
+        *(value for value in vars(math).values() if type(value) is types.BuiltinFunctionType),
+    }
 )
 """Functions without effects: on constants they are computed at once."""
 
@@ -337,14 +329,13 @@ def _computes_constants(function: Any, args: Sequence[Value], kwargs: Mapping[st
     """A ufunc, or a NumPy scalar type, on plain numbers: NumPy itself gives the scalar."""
     if kwargs or not args:
         return False
-    if not (type(function) is np.ufunc and function.nout == 1 and len(args) == function.nin or function in SCALARS):
+    ufunc = type(function) is np.ufunc and function.nout == 1 and len(args) == function.nin
+    if not ufunc and function not in SCALARS:
         return False
     return all(isinstance(arg, Constant) and type(arg.value) in PLAIN | SCALARS for arg in args)
 
 
-def special(
-    tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> Value | None:
+def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
     """What a function with a meaning of its own gives; None for all others, and those that NumPy has a record of."""
     if not isinstance(function, FunctionValue):
         return None
