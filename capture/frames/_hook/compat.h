@@ -121,17 +121,36 @@ is_watched(PyThreadState *tstate, PyCodeObject *code)
 
 /* ---- recursion ---- */
 
-/* From 3.12 each run of the evaluation loop from C takes two units of a budget that stands for the C stack, but calls
-   from Python code to Python code take none. A call that comes through the hook must not use the budget up, since the
-   plain call would not; the real stack is measured instead (thread.c). */
-static inline void
-recursion_credit(PyThreadState *tstate, int runs)
+#if PY_VERSION_HEX >= 0x030D0000
+#define RECURSION_UNITS Py_C_RECURSION_LIMIT
+#elif PY_VERSION_HEX >= 0x030C0000
+#define RECURSION_UNITS C_RECURSION_LIMIT
+#endif
+
+/* From 3.12 a counter stands for the C stack: each run of the evaluation loop from C takes two units, calls between Python
+   functions none. Calls that pass through the hook must not use it up (742 would, on 3.12), since plain calls do not; but
+   they do use the stack, so what is left of the counter must never promise more than the share of the stack that is left.
+   `runs` runs are paid for in advance; a negative share is unknown. Returns what recursion_leave takes back. */
+static inline int
+recursion_enter(PyThreadState *tstate, int runs, double stack_share)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    tstate->c_recursion_remaining += 2 * runs;
+    int before = tstate->c_recursion_remaining, after = before + 2 * runs;
+    if (stack_share >= 0 && after > (int)(RECURSION_UNITS * stack_share)) {
+        after = (int)(RECURSION_UNITS * stack_share);
+    }
+    tstate->c_recursion_remaining = after;
+    return after - before;
 #else
-    (void)tstate;
-    (void)runs;
+    return 0;
+#endif
+}
+
+static inline void
+recursion_leave(PyThreadState *tstate, int taken)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    tstate->c_recursion_remaining -= taken;
 #endif
 }
 

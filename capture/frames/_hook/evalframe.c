@@ -89,21 +89,31 @@ evaluate_previous(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwfl
     return result;
 }
 
-/* While a hook is installed, calls between Python functions use the C stack; near its end the rest runs without. */
+/* Runs a frame, and what it calls, without the hook: as if there were none, tools that watch included. */
 static PyObject *
-forward(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
+forward_unhooked(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
 {
-    if (stack_headroom() == STACK_AMPLE) {
-        recursion_credit(tstate, 1);
-        PyObject *result = evaluate_previous(tstate, frame, throwflag);
-        recursion_credit(tstate, -1);
-        return result;
-    }
+    int taken = recursion_enter(tstate, 0, stack_share());
     uninstall(tstate->interp);
     PyObject *result = evaluate_previous(tstate, frame, throwflag);
     if (holders > 0) {
         install(tstate->interp);
     }
+    recursion_leave(tstate, taken);
+    return result;
+}
+
+/* Runs a frame as it is. With a hook installed, calls between Python functions use the C stack: not near its end. */
+static PyObject *
+forward(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
+{
+    double share = stack_share();
+    if (share < AMPLE_SHARE) {
+        return forward_unhooked(tstate, frame, throwflag);
+    }
+    int taken = recursion_enter(tstate, 1, share);
+    PyObject *result = evaluate_previous(tstate, frame, throwflag);
+    recursion_leave(tstate, taken);
     return result;
 }
 
@@ -126,13 +136,13 @@ PyObject *
 call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames,
               PyObject *given)
 {
-    Headroom headroom = stack_headroom();
-    if (headroom == STACK_OUT) {
+    double share = stack_share();
+    if (share >= 0 && share < LEAST_SHARE) {
         Py_XDECREF(given);
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the C stack of this thread is used up");
         return NULL;
     }
-    int credit = headroom == STACK_AMPLE && holders == 0 && given == NULL;
+    bool hooked = holders > 0 || given != NULL; /* then the hook pays for the run */
     PyCodeObject *outer_announced = thread.announced;
     PyObject *outer_given = thread.given;
     if (given != NULL || thread.armed > 0) {
@@ -142,9 +152,9 @@ call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, 
             hook_hold();
         }
     }
-    recursion_credit(tstate, credit);
+    int taken = recursion_enter(tstate, !hooked && share >= AMPLE_SHARE, share);
     PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
-    recursion_credit(tstate, -credit);
+    recursion_leave(tstate, taken);
     if (thread.announced != outer_announced || thread.given != outer_given) {
         if (thread.announced != NULL) {
             keep_announcement(); /* the call failed before there was a frame */
@@ -189,9 +199,9 @@ finish_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, PyObject *result
     }
     frame->localsplus[0] = result;
     frame_restart(frame, return_code, result != NULL);
-    recursion_credit(tstate, 1);
+    int taken = recursion_enter(tstate, 1, -1);
     result = _PyEval_EvalFrameDefault(tstate, frame, result == NULL);
-    recursion_credit(tstate, -1);
+    recursion_leave(tstate, taken);
     return result;
 #else
     return result;
@@ -292,8 +302,10 @@ evaluate(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
         keep_announcement();
         return forward(tstate, frame, 0);
     }
-    if (!thread.armed || thread.quiet || throwflag || !is_capturable(frame, code) || is_watched(tstate, code) ||
-        stack_headroom() != STACK_AMPLE) {
+    if (thread.quiet || is_watched(tstate, code)) {
+        return forward_unhooked(tstate, frame, throwflag);
+    }
+    if (!thread.armed || throwflag || !is_capturable(frame, code) || stack_share() < AMPLE_SHARE) {
         return forward(tstate, frame, throwflag);
     }
     Record *record = record_decide(code);

@@ -187,6 +187,7 @@ typedef struct {
     PyObject *given;         /* NULL or a tuple to be given up as soon as that frame holds the arguments */
     void *forwarding;        /* the frame that is being handed to a previous evaluation function */
     char *stack_low, *stack_high;
+    double per_stack;        /* 1 / size */
     bool stack_known;
 } Thread;
 
@@ -197,10 +198,13 @@ typedef struct {
 #endif
 extern _Thread_local Thread thread FAST_TLS;
 
-typedef enum { STACK_AMPLE, STACK_SHORT, STACK_OUT } Headroom;
+/* How much of this thread's C stack is left, from 0 to 1; negative if that is unknown. */
+double stack_share(void);
 
-/* How much of this thread's C stack is left. */
-Headroom stack_headroom(void);
+/* Below the first nothing is captured: libraries and C recursion keep that much for themselves. Below the second calls
+   through the extension raise RecursionError. */
+#define AMPLE_SHARE 0.25
+#define LEAST_SHARE 0.0625
 
 /* ---- module.c ---- */
 

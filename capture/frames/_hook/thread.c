@@ -1,8 +1,7 @@
 /* What this thread is doing, and how much of its C stack is left.
 
-   Python code that calls Python code needs no C stack, but calls that pass through this extension do. CPython guards the
-   C stack with a counter that ordinary Python recursion never touches (742 calls would exhaust it on 3.12); here the stack
-   itself is measured, and the counter is left as plain Python would leave it. */
+   Python code that calls Python code needs no C stack, but calls that pass through this extension do: the stack itself is
+   measured, and near its end nothing is captured any more. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -26,6 +25,7 @@ find_stack(void)
     if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
         thread.stack_low = low;
         thread.stack_high = (char *)low + size;
+        thread.per_stack = 1 / (double)size;
     }
     pthread_attr_destroy(&attributes);
 #else
@@ -33,18 +33,16 @@ find_stack(void)
 #endif
 }
 
-/* Short below a quarter of the stack: libraries and plain C recursion keep that much to themselves. Out below a
-   sixteenth. A stack that is not the thread's own (a coroutine library's) counts as short: CPython's counter decides. */
-Headroom
-stack_headroom(void)
+/* A stack that is not the thread's own (a coroutine library's) has an unknown share left: CPython's counter decides. */
+double
+stack_share(void)
 {
     if (!thread.stack_known) {
         find_stack();
     }
     char *here = __builtin_frame_address(0);
     if (here <= thread.stack_low || here > thread.stack_high) {
-        return STACK_SHORT;
+        return -1;
     }
-    size_t left = here - thread.stack_low, size = thread.stack_high - thread.stack_low;
-    return left >= size / 4 ? STACK_AMPLE : left >= size / 16 ? STACK_SHORT : STACK_OUT;
+    return (double)(here - thread.stack_low) * thread.per_stack;
 }
