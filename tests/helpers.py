@@ -1,8 +1,8 @@
 """``captured(f)``: a compiled function whose every call is compared with the plain one.
 
-    run = captured(f)
-    run(np.ones(3))          # results, changed arguments, output, warnings, exceptions: all as in plain Python
-    assert run.graphs == 1 and run.breaks == []
+>>> run = captured(f)
+>>> run(np.ones(3))     # results, changed arguments, output, warnings, exceptions: all as in plain Python
+>>> assert run.graphs == 1 and run.breaks == []
 """
 
 from __future__ import annotations
@@ -100,7 +100,8 @@ class Outcome:
     def trace(self):
         """File, line and function of each frame of the user's in the traceback."""
         frames = traceback.extract_tb(self.error.__traceback__)
-        return [(f.filename, f.lineno, f.name) for f in frames if not f.filename.endswith(("helpers.py", "interpret.py"))]
+        ours = ("helpers.py", "interpret.py")
+        return [(f.filename, f.lineno, f.name) for f in frames if not f.filename.endswith(ours)]
 
     @property
     def sharing(self):

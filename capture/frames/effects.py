@@ -81,7 +81,7 @@ class Memory:
         self.versions: dict[Node, Node] = {}
 
     def release(self) -> None:
-        """Let go of everything: the values hold the arguments, which must die when the user's last name for them does."""
+        """Let go of everything: the values hold the arguments, which must die when the user lets go of them."""
         vars(self).clear()
 
     # reading ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,8 @@ def compile_frame(
 ) -> Variant | None:
     """A variant for this call, or None to run it plainly."""
     if why_not_inline(function.__code__) or not _may_compile(entry, function, arguments, settings):
-        return _run_plainly(entry)
+        entry.plain = True
+        return None
     try:
         compilation = _Compilation(entry, function, arguments, settings)
         try:
@@ -67,16 +68,14 @@ def compile_frame(
         if settings.options.strict:
             raise
         log.fallback(("toolchain", str(error)), str(error))
-        return _run_plainly(entry)
+        entry.plain = True
+        return None
     except Exception as error:  # whatever is wrong with us must not reach the user
         if settings.options.strict:
             raise InternalError(f"capturing {function.__qualname__}: {type(error).__name__}: {error}") from error
         log.fallback(function.__code__, _fallback_words(function, error))
-        return _run_plainly(entry)
-
-
-def _run_plainly(entry: Entry) -> None:
-    entry.plain = True
+        entry.plain = True
+        return None
 
 
 def _fallback_words(function: FunctionType, error: Exception) -> str:
@@ -276,7 +275,7 @@ def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The miss callback of resume functions: their settings are those of the function they resume."""
     settings: Settings = entry.info
     with config.applied(settings.options):
-        return compile_frame(entry, entry.function, arguments, settings)
+        return compile_frame(entry, entry.function, arguments, settings)  # type: ignore[arg-type]
 
 
 def _source(value: GraphValue) -> Source:

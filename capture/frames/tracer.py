@@ -369,9 +369,7 @@ def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Sett
         places = tuple(frame.place for frame in tracer.frames)
         tracer.roll_back(_resumable_depth(tracer.frames))
         frames = tuple(
-            FrameState(
-                frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals)
-            )
+            FrameState(frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals))
             for frame in tracer.frames
         )
     if error is not None:

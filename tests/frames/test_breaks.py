@@ -40,7 +40,7 @@ def twice_nested(x, y):
 
 
 def branches(x, y):
-    if x.sum() > 3:
+    if x.sum() > 3:  # noqa: SIM108
         z = x - y
     else:
         z = x + y
@@ -56,7 +56,7 @@ def loop(x, y):
 
 def long_loop(x, y):
     total = x
-    for k in range(70):
+    for _ in range(70):
         total = total + y
     return total
 
@@ -70,7 +70,7 @@ def while_loop(x, y):
 
 
 def comprehension(x, y):
-    return sum([item * k for k, item in enumerate([x, y])]), {name: x for name in "ab"}
+    return sum([item * k for k, item in enumerate([x, y])]), {name: x * k for k, name in enumerate("ab")}
 
 
 def errstate(x, y):
@@ -146,8 +146,8 @@ def starred(x, y):
     def inner(*args, **kwargs):
         return args[0] * kwargs["k"]
 
-    arguments = (x, y)
-    return inner(*arguments, **{"k": 2.0})
+    arguments, options = (x, y), {"k": 2.0}
+    return inner(*arguments, **options)
 
 
 def unpacking(x, y):
@@ -194,10 +194,8 @@ def test_as_it_is(function):
 @pytest.mark.parametrize("function", FUNCTIONS, ids=name_of)
 def test_break_at_every_instruction(function):
     """At each in turn, of the function and of what it calls."""
-    codes = {function.__code__} | {code for code in map(lambda f: f.__code__, (helper, deeper))}
-    for code in [function.__code__, *(codes - {function.__code__})]:
-        if code is not function.__code__ and code.co_name not in function.__code__.co_names:
-            continue
+    called = [f.__code__ for f in (helper, deeper) if f.__name__ in function.__code__.co_names]
+    for code in (function.__code__, *called):
         for instruction in decode(code).instructions:
             if can_break(instruction):
                 run = captured(

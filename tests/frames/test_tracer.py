@@ -45,7 +45,7 @@ WHOLE = {
     "global dict": lambda x, y: x * TABLE["a"] + y * TABLE["b"][1],
     "helper": lambda x, y: scaled(x) + scaled(y, 3.0) + scaled(x, factor=0.5),
     "variadic helper": lambda x, y: variadic(x, y, k=2, shift=1),
-    "star arguments": lambda x, y: variadic(*(x, y), **{"k": 3}),
+    "star arguments": lambda x, y: variadic(*(x, y), **dict(k=3)),
     "recursion": lambda x, y: recursive(x, 3) + y,
     "tuple": lambda x, y: (x + y, (x, 1), x - y),
     "list and dict": lambda x, y: [x + 1, {"sum": x + y, "x": x}],
@@ -320,13 +320,13 @@ def test_long_native_loop_reuses_its_body():
 
 def test_deep_loop_does_not_nest():
     def f(x, items):
-        for k in items:
+        for _ in items:
             x = x + 1
             print(end="")
         return x
 
     run = captured(f)
-    run(numbers(3), {k: 0 for k in range(5000)})
+    run(numbers(3), dict.fromkeys(range(5000)))
 
 
 # Special functions --------------------------------------------------------------------------------------------------
@@ -363,7 +363,7 @@ def test_disabled():
 
 
 def test_is_compiling():
-    run = captured(lambda x: (x + 1, 1 if compiling() else 1))
+    run = captured(lambda x: x + 1 if compiling() else 1 + x)
     run(numbers(3))
     assert run.graphs == 1
 
@@ -388,7 +388,12 @@ CHANGES = {
     "int and float": (lambda x, n: x * n, (numbers(3), 2), (numbers(3), 2.0), "n: expected 2, got 2.0"),
     "bool and int": (lambda x, n: x * n, (numbers(3), 1), (numbers(3), True), "n: expected 1, got True"),
     "negative zero": (lambda x, n: x * n, (numbers(3), 0.0), (numbers(3), -0.0), "n: expected 0.0, got -0.0"),
-    "list length": (lambda xs: [x * 2 for x in xs], ([numbers(2)],), ([numbers(2)] * 2,), "xs: expected length 1, got 2"),
+    "list length": (
+        lambda xs: [x * 2 for x in xs],
+        ([numbers(2)],),
+        ([numbers(2)] * 2,),
+        "xs: expected length 1, got 2",
+    ),
     "keys": (
         lambda d: {k: v * 2 for k, v in d.items()},
         ({"a": numbers(2)},),
@@ -566,7 +571,7 @@ def test_declared_effects_are_the_real_ones():
         for k, (a, b) in enumerate(args):
             total.append(x.sum(axis=0) < a, k is None, b in args)
         total[0] = lambda y=1, *, z=2: (x, y, z)
-        return [k for k in total], {k: k for k in total}, slice(1, x, 2)
+        return [k + 1 for k in total], {k: k for k in total}, slice(1, x, 2)
 
     seen = set()
     for instruction in decode(code_with_everything.__code__).instructions:

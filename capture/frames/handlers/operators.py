@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -76,7 +77,12 @@ def _text(tracer: Tracer, value: Value) -> Any:
     return found
 
 
-CONVERSIONS = {None: lambda value: value, "str": str, "repr": repr, "ascii": ascii}
+CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {
+    None: lambda value: value,
+    "str": str,
+    "repr": repr,
+    "ascii": ascii,
+}
 
 
 @opcode("FORMAT_VALUE", pops=lambda arg: 1 + arg.has_spec)

@@ -31,10 +31,11 @@ class GraphValue(Value):
 
     __slots__ = ("example", "node", "type")
     noun = "value"
+    type: Any  # an ir Type
 
-    def __init__(self, type: Type, node: Node | None = None, source: Source | None = None, example: Any = None):
+    def __init__(self, of: Type, node: Node | None = None, source: Source | None = None, example: Any = None):
         super().__init__(source)
-        self.type = type
+        self.type = of
         self.node = node  # None: an input that no node has read yet
         self.example = example
 
@@ -72,9 +73,8 @@ class ArrayValue(GraphValue):
 
     __slots__ = ()
     noun = "array"
-    type: ArrayType
 
-    def python_type(self, tracer: Tracer) -> type:
+    def python_type(self, tracer: Tracer) -> Any:
         return np.ndarray
 
     def truth(self, tracer: Tracer) -> bool:
@@ -107,9 +107,8 @@ class ScalarValue(GraphValue):
 
     __slots__ = ()
     noun = "NumPy scalar"
-    type: ArrayType
 
-    def python_type(self, tracer: Tracer) -> type:
+    def python_type(self, tracer: Tracer) -> Any:
         return self.type.dtype.type
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
@@ -122,8 +121,8 @@ class NumberValue(GraphValue):
     __slots__ = ()
     noun = "number"
 
-    def python_type(self, tracer: Tracer) -> type:
-        return type(self.example)
+    def python_type(self, tracer: Tracer) -> Any:
+        return self.type.python
 
     def describe(self) -> str:
         return f"number {self.source.name()}" if self.source is not None else "number"
@@ -144,7 +143,7 @@ def _shape(tracer: Tracer, value: Any) -> Value:
     return tracer.constant(tuple(tracer.known_size(size) for size in value.type.shape))
 
 
-def _size(tracer: Tracer, value: Any) -> Value:
+def _size(tracer: Tracer, value: Any) -> Constant:
     return Constant(prod(tracer.known_size(size) for size in value.type.shape))
 
 

@@ -41,9 +41,7 @@ def why_not_inline(code: CodeType) -> str:
     return ""
 
 
-def bind(
-    tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> dict[str, Value]:
+def bind(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value]:
     """The variables of a call's new frame."""
     code = function.code
     names = code.co_varnames

@@ -31,13 +31,18 @@ PLAIN = frozenset({*NUMBERS, str, bytes, type(None), type(Ellipsis), type(NotImp
 LARGEST_BITS = 1 << 14
 LARGEST_LENGTH = 1 << 16
 
-DTYPE_ATTRIBUTES = frozenset(
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DTYPE_ATTRIBUTES = _names(
     "type kind char num name str itemsize alignment byteorder isnative isalignedstruct ndim shape subdtype names"
-    " hasobject base".split()
+    " hasobject base"
 )
-FLOAT_INFO = frozenset(
+FLOAT_INFO = _names(
     "eps epsneg max min tiny smallest_normal smallest_subnormal bits dtype precision resolution nmant nexp maxexp"
-    " minexp iexp machep negep".split()
+    " minexp iexp machep negep"
 )
 ATTRIBUTES: Mapping[type, frozenset[str]] = {
     int: frozenset({"real", "imag", "numerator", "denominator"}),
@@ -54,10 +59,10 @@ METHODS: Mapping[type, frozenset[str]] = {
     bool: frozenset({"bit_length", "conjugate"}),
     float: frozenset({"is_integer", "hex", "as_integer_ratio", "conjugate"}),
     complex: frozenset({"conjugate"}),
-    str: frozenset(
+    str: _names(
         "lower upper strip lstrip rstrip startswith endswith split rsplit replace join find rfind index count title"
         " capitalize isdigit isalpha isidentifier partition rpartition removeprefix removesuffix zfill ljust rjust"
-        " center splitlines format".split()
+        " center splitlines format"
     ),
     bytes: frozenset({"hex", "startswith", "endswith"}),
 }
@@ -112,7 +117,7 @@ class Constant(Value):
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
         if type(self.value) in (str, bytes, range):
-            return tracer.evaluate(operator.contains, (self, item), {}).value
+            return tracer.evaluate(operator.contains, (self, item), {}).truth(tracer)
         return super().contains(tracer, item)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:

@@ -31,23 +31,26 @@ SCALARS = frozenset(map(type, [dtype.type() for dtype in map(np.dtype, "?bhilqBH
 EXACT = PLAIN | SCALARS
 
 
+def without_assignment(symbol: str) -> str:
+    """``+`` for ``+=``; comparisons stay as they are."""
+    return symbol if symbol in COMPARISONS else symbol.removesuffix("=")
+
+
 # Constants --------------------------------------------------------------------------------------------------------
 def _constants(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
     plain = type(left.value) in EXACT and type(right.value) in EXACT
     same = isinstance(left.value, np.dtype | type) and isinstance(right.value, np.dtype | type | str)
     if plain or (same and symbol in ("==", "!=")):
-        return tracer.constant(compute(symbol.removesuffix("="), left.value, right.value)
-                               if symbol not in COMPARISONS else compute(symbol, left.value, right.value))
+        return tracer.constant(compute(without_assignment(symbol), left.value, right.value))
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
 
 # Arrays -----------------------------------------------------------------------------------------------------------
 def _arrays(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
-    if symbol.endswith("=") and symbol not in COMPARISONS:
-        if isinstance(left, ArrayValue):
-            return _in_place(tracer, symbol, left, right)
-        symbol = symbol[:-1]
-    return tracer.result(_operator(tracer, symbol, left, right))
+    plain = without_assignment(symbol)
+    if plain != symbol and isinstance(left, ArrayValue):
+        return _in_place(tracer, symbol, left, right)
+    return tracer.result(_operator(tracer, plain, left, right))
 
 
 def _operator(tracer: Tracer, symbol: str, left: Value, right: Value) -> Any:
