@@ -6,7 +6,8 @@
 
 #define RELEASE_NS 5000    /* work from which on other Python threads may run beside it; releasing costs 50 ns */
 #define SIGNAL_NS 20000000 /* work after which signals are looked at */
-#define SLICE_NS 200000000 /* longer kernels are run in pieces, so that signals are seen */
+#define SLICE_NS 200000000 /* longer kernels are run in slices, so that signals are seen */
+#define MAX_SLICES 4096    /* however much too high the estimate is */
 
 /* Nanoseconds on one thread, as the plan estimates them. */
 static inline int64_t
@@ -84,7 +85,8 @@ run_long(const Executor *self, Frame *frame, const Step *step, int64_t nanosecon
 {
     int64_t extent = frame->numbers[step->extent], slice = extent;
     if (nanoseconds > SLICE_NS && !self->program.writes) {
-        int64_t grains = extent / step->grain / (nanoseconds / SLICE_NS + 1);
+        int64_t slices = nanoseconds / SLICE_NS + 1;
+        int64_t grains = extent / step->grain / (slices < MAX_SLICES ? slices : MAX_SLICES);
         slice = (grains < 1 ? 1 : grains) * step->grain;
     }
     for (int64_t begin = 0, end; begin < extent; begin = end) {
