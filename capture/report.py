@@ -79,7 +79,7 @@ class Report:
     def _sections(self) -> tuple[tuple[str, Sequence[str]], ...]:
         return (
             ("breaks", [str(found) for found in self.breaks]),
-            ("kernels", [_kernel_line(kernel) for kernel in self.kernels]),
+            ("kernels", [describe_kernel(kernel) for kernel in self.kernels]),
             ("guards", [str(guard) for guard in self.guards]),
         )
 
@@ -117,7 +117,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _kernel_line(kernel: Any) -> str:
+def describe_kernel(kernel: Any) -> str:
+    """One line: the nodes a loop nest computes, the bytes it moves and the operations it does."""
     shown = ", ".join(kernel.nodes[:8]) + (f", … {len(kernel.nodes) - 8} more" if len(kernel.nodes) > 8 else "")
     return f"{kernel.name}: {shown}  ({kernel.bytes:,} bytes, {kernel.flops:,} operations a call)"
 
