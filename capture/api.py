@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from capture import backends, config, log
 from capture.errors import BackendError, ToolchainError
-from capture.report import Report, make_report
+from capture.report import Report, describe_kernel, make_report
 from capture.frames import frontend, hook
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.values import special
@@ -134,12 +134,26 @@ def _run_backend(backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...
     """Compile one graph now, or in a thread of its own while the region runs as plain Python."""
     if background:
         return Pending(backend, graph, inputs).run
+    start = time.perf_counter()
     try:
-        return backend(graph, inputs)
+        return _observed(graph, backend(graph, inputs), time.perf_counter() - start)
     except (ToolchainError, BackendError):
         raise
     except Exception as error:
         raise BackendError(f"the backend failed on graph {graph.name}: {type(error).__name__}: {error}") from error
+
+
+def _observed(graph: Graph, runner: Runner, seconds: float) -> Runner:
+    """Report what became of a graph; with ``config.verify``, a runner that is compared with NumPy."""
+    log.emit("perf", lambda: f"graph {graph.name}: {len(graph)} nodes, backend {seconds * 1e3:.1f} ms")
+    if (plan := getattr(runner, "plan", None)) is not None:
+        log.emit("fusion", lambda: "\n".join([f"graph {graph.name}", *map(describe_kernel, plan.kernels)]))
+        log.emit("kernels", plan.source)
+    if config.verify:
+        from capture.verified import Verified
+
+        return Verified(graph, runner)
+    return runner
 
 
 class Pending:
