@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 Miss = Callable[[Entry, tuple[Any, ...]], Variant | None]
+ShouldCapture = Callable[[CodeType], bool]
+Callbacks = tuple[Miss | None, ShouldCapture | None]
 
 
 class CodeRecord(NamedTuple):
@@ -55,14 +57,14 @@ class CodeRecord(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def set_callbacks(miss: Miss | None, should_capture: Callable[[CodeType], bool] | None) -> None:
-    """Whom to ask about frames seen while armed.
+def set_callbacks(miss: Miss | None, should_capture: ShouldCapture | None) -> Callbacks:
+    """Whom to ask about frames seen while armed; returns who was asked before.
 
     ``should_capture(code)`` is asked once per code object. ``miss(entry, arguments)`` is asked when no variant's guards
     hold; ``entry.function`` is the running function while it is asked, and ``current_info()`` is the ``info`` of the
     decorated function whose code armed the hook. Both are called with capturing off.
     """
-    _hook.set_callbacks(miss, should_capture)
+    return _hook.set_callbacks(miss, should_capture)
 
 
 def set_nested(on: bool) -> bool:

@@ -93,22 +93,26 @@ ask(Entry *entry, PyObject *function, PyObject *const *slots, Py_ssize_t argumen
     return answer;
 }
 
-/* Asks for a variant and adds it: RUN if its guards hold now, else PLAIN. */
+/* Asks for a variant and adds it: RUN if it was added, PLAIN if there is none, or if the entry has come to stand for other
+   code meanwhile. */
 static Outcome
 handle_miss(Entry *entry, PyObject *function, Slots *slots, Py_ssize_t arguments)
 {
     if (entry->busy) {
         return PLAIN; /* another thread is asking for these frames */
     }
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(entry->code);
     PyObject *answer = ask(entry, function, slots->at, arguments);
+    bool current = entry->code == code;
+    Py_DECREF(code);
     if (answer == NULL) {
         return FAILED;
     }
     Outcome outcome = PLAIN;
-    if (Py_IS_TYPE(answer, VariantType)) {
+    if (Py_IS_TYPE(answer, VariantType) && current) {
         bool ready = entry_add(entry, (Variant *)answer) == 0 && slots_grow(slots, entry->slots, arguments) == 0;
         outcome = ready ? RUN : FAILED;
-    } else if (answer != Py_None) {
+    } else if (!Py_IS_TYPE(answer, VariantType) && answer != Py_None) {
         PyErr_Format(PyExc_TypeError, "the miss callback returned %.100s, not a Variant or None",
                      Py_TYPE(answer)->tp_name);
         outcome = FAILED;

@@ -6,15 +6,24 @@ Callbacks callbacks = {.nested = true};
 PyTypeObject *EntryType, *VariantType, *ContinuationType;
 
 static PyObject *
+or_none(PyObject *object)
+{
+    return Py_NewRef(object == NULL ? Py_None : object);
+}
+
+static PyObject *
 set_callbacks(PyObject *module, PyObject *args)
 {
     PyObject *miss, *should_capture;
     if (!PyArg_ParseTuple(args, "OO:set_callbacks", &miss, &should_capture)) {
         return NULL;
     }
-    Py_XSETREF(callbacks.miss, miss == Py_None ? NULL : Py_NewRef(miss));
-    Py_XSETREF(callbacks.should_capture, should_capture == Py_None ? NULL : Py_NewRef(should_capture));
-    Py_RETURN_NONE;
+    PyObject *before = Py_BuildValue("NN", or_none(callbacks.miss), or_none(callbacks.should_capture));
+    if (before != NULL) {
+        Py_XSETREF(callbacks.miss, miss == Py_None ? NULL : Py_NewRef(miss));
+        Py_XSETREF(callbacks.should_capture, should_capture == Py_None ? NULL : Py_NewRef(should_capture));
+    }
+    return before;
 }
 
 static PyObject *
@@ -56,7 +65,7 @@ armed_depth(PyObject *module, PyObject *unused)
 static PyObject *
 current_info(PyObject *module, PyObject *unused)
 {
-    return Py_NewRef(thread.info == NULL ? Py_None : thread.info);
+    return or_none(thread.info);
 }
 
 static PyObject *
@@ -160,12 +169,16 @@ module_exec(PyObject *module)
         PyErr_SetString(PyExc_ImportError, "only the main interpreter can capture frames");
         return -1;
     }
-    if (arrays_init() < 0 || record_init() < 0 || evalframe_init() < 0 ||
-        add_type(module, &entry_spec, &EntryType) < 0 || add_type(module, &variant_spec, &VariantType) < 0 ||
+    static bool initialised; /* the module may be imported afresh; what CPython knows of us stays */
+    if (!initialised && (arrays_init() < 0 || record_init() < 0 || evalframe_init() < 0)) {
+        return -1;
+    }
+    if (add_type(module, &entry_spec, &EntryType) < 0 || add_type(module, &variant_spec, &VariantType) < 0 ||
         add_type(module, &continuation_spec, &ContinuationType) < 0) {
         return -1;
     }
     continuation_ready();
+    initialised = true;
     return 0;
 }
 

@@ -100,10 +100,7 @@ record_replacement(PyCodeObject *code)
 static int
 ask_should_capture(PyCodeObject *code)
 {
-    PyObject *callback = Py_XNewRef(callbacks.should_capture);
-    if (callback == NULL) {
-        return 0;
-    }
+    PyObject *callback = Py_NewRef(callbacks.should_capture);
     thread.quiet++;
     PyObject *answer = PyObject_CallOneArg(callback, (PyObject *)code);
     thread.quiet--;
@@ -116,9 +113,13 @@ ask_should_capture(PyCodeObject *code)
 Record *
 record_decide(PyCodeObject *code)
 {
+    static Record nobody_to_ask = {.decision = UNDECIDED};
     Record *record = record_find(code);
     if (record != NULL && record->decision != UNDECIDED) {
         return record;
+    }
+    if (callbacks.should_capture == NULL) {
+        return &nobody_to_ask;
     }
     int decision = ask_should_capture(code);
     record = decision < 0 ? NULL : record_make(code);
