@@ -427,15 +427,22 @@ def test_keys_that_are_equal_but_not_the_same_object():
 
 
 def test_missing_sees_a_key_arrive_and_leave():
-    namespace: dict[str, Any] = {"used": 1, "__builtins__": {}}
-    exec("def f(): return used", namespace)
-    for _ in range(100):  # lets the interpreter specialise the global name, which versions the keys
-        namespace["f"]()
+    namespace: dict[str, Any] = {"used": 1, "__builtins__": {}, "f": None}
+
+    def specialise():
+        """Lets the interpreter specialise a global name, which gives the keys a version."""
+        exec("def f(): return used", namespace)
+        for _ in range(100):
+            namespace["f"]()
+
+    specialise()
     check = repeated([Guard(Constant(namespace), Missing("len"))])
     assert check() and check()
     namespace["used"] = 2
     assert check()
     namespace["len"] = 1
+    assert not check()
+    specialise()
     assert not check()
     del namespace["len"]
     assert check()

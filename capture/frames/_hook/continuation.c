@@ -10,28 +10,13 @@ typedef struct {
     PyObject *arguments;
 } Continuation;
 
-/* Takes the parts out of a continuation nobody else sees, so that the arguments have one owner less. */
-static void
-take_apart(Continuation *self, Entry **entry, PyObject **arguments)
-{
-    if (Py_REFCNT(self) == 1) {
-        *entry = (Entry *)self->entry;
-        *arguments = self->arguments;
-        self->entry = self->arguments = NULL;
-    } else {
-        *entry = (Entry *)Py_NewRef(self->entry);
-        *arguments = Py_NewRef(self->arguments);
-    }
-    Py_DECREF(self);
-}
-
 PyObject *
 continuation_run(PyObject *result)
 {
     while (result != NULL && Py_IS_TYPE(result, ContinuationType)) {
-        Entry *entry;
-        PyObject *arguments;
-        take_apart((Continuation *)result, &entry, &arguments);
+        Entry *entry = (Entry *)Py_NewRef(((Continuation *)result)->entry);
+        PyObject *arguments = Py_NewRef(((Continuation *)result)->arguments);
+        Py_DECREF(result); /* nobody else has it: the arguments have one owner less */
         result = entry_run_once(entry, &PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_SIZE(arguments), NULL, arguments);
         Py_DECREF(entry);
     }
