@@ -45,12 +45,23 @@ def options_command(words: Sequence[str]) -> int:
     return 0
 
 
+def breaks_command(words: Sequence[str]) -> int:
+    """``breaks``: the kinds of graph breaks, as Markdown."""
+    if words:
+        return _misused("breaks")
+    from capture.frames.breaks import document
+
+    print(document(), end="")
+    return 0
+
+
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "demo": Command("capture.demo:main", "run a model plain and compiled, and show what was captured"),
         "explain": Command("capture.report:main", "show what is captured of one function, and what is not"),
         "doctor": Command("capture.doctor:main", "check compiler, processor, cache and extensions"),
         "cache": Command(cache_command, "info: what the kernel cache holds; clear: empty it"),
+        "breaks": Command(breaks_command, "print the kinds of graph breaks, and what to do about each"),
         "options": Command(options_command, "print every option, its environment variable and its default"),
     }
 )

@@ -84,3 +84,22 @@ def record(error: GraphBreak, places: Sequence[tuple[str, int, str]]) -> BreakRe
     """The record of a break whose frames stand at ``places`` (file, line, function), outermost first."""
     file, line, function = places[-1]
     return BreakRecord(error.reason, error.kind, file, line, function, error.hint, tuple(places[:-1]))
+
+
+def document() -> str:
+    """docs/breaks.md, written from the table (a test keeps the file equal)."""
+    rows = [f"| `{kind}` | {words} | {HINTS.get(kind, '')} |" for kind, words in KINDS.items()]
+    return "\n".join([_DOCUMENT_HEAD, *rows, ""])
+
+
+_DOCUMENT_HEAD = """\
+# Graph breaks
+
+<!-- Written by `python -m capture breaks`; change the tables in capture/frames/breaks.py instead. -->
+
+Where an instruction cannot be captured, the graph ends before it, the instruction runs as plain Python, and a new graph
+begins after it. `capture.explain(f)(*args).breaks` and `CAPTURE_LOGS=breaks` name each break's kind, reason, file, line
+and what to do; with `fullgraph=True` a break raises `capture.errors.Unsupported`.
+
+| kind | what it is | what to do |
+|---|---|---|"""
