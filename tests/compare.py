@@ -28,13 +28,19 @@ def assert_same(got, expected, what="", *, exact=True):
         assert got == expected, f"{what}: {got!r} instead of {expected!r}"
 
 
-def _assert_same_array(got, expected, what, exact):
+def assert_same_form(got, expected, what):
+    """Everything but the values of two arrays or NumPy scalars."""
+    assert type(got) is type(expected), f"{what}: {type(got)} instead of {type(expected)}"
     assert got.dtype == expected.dtype, f"{what}: {got.dtype} instead of {expected.dtype}"
     assert got.shape == expected.shape, f"{what}: {got.shape} instead of {expected.shape}"
     if isinstance(expected, np.ndarray):
         assert Layout.of(got) == Layout.of(expected), f"{what}: strides {got.strides} instead of {expected.strides}"
         for flag in ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "OWNDATA"):
             assert got.flags[flag] == expected.flags[flag], f"{what}: {flag} is {got.flags[flag]}"
+
+
+def _assert_same_array(got, expected, what, exact):
+    assert_same_form(got, expected, what)
     if exact or expected.dtype.kind != "f":
         np.testing.assert_array_equal(_bits(got), _bits(expected), err_msg=what, strict=True)
     else:

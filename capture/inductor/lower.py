@@ -6,7 +6,8 @@ memory; the memory that exists in any case.
 
 Most nodes are in no unit of their own: they are computed inside the units that read them, at the index at which
 they are read. A node gets a unit if its value must be in memory (results, operands of extern calls, written
-buffers), if it is a reduction, or if computing it in several places would cost more than it saves.
+buffers), if it is a reduction, if computing it in several places would cost more than it saves, or if it may warn of
+elements that nobody reads.
 
 >>> lowered = lower(graph)               # softmax over rows
 >>> [str(unit) for unit in lowered.units]
@@ -16,7 +17,7 @@ buffers), if it is a reduction, or if computing it in several places would cost 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,9 +28,10 @@ from capture.inductor.overlap import Overlaps, shape_of, stepped
 from capture.inductor.loops import Access, Builder, Memory, access
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
-from capture.ir.op import Join, Pointwise, Reduce, Store, Strided
-from capture.ir.shapes import Size, Symbol
-from capture.ir.types import ArrayType, NumberType
+from capture.ir.op import Flatten, Join, Pointwise, Reduce, Store, Strided
+from capture.ir.passes.warnings import may_warn
+from capture.ir.shapes import Size, Symbol, product
+from capture.ir.types import ArrayType, NumberType, array_type
 
 MOST_NODES = 256
 """Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""
@@ -222,7 +224,7 @@ def _place_results(lowered: Lowered) -> None:
             for operand in iterate_nodes((node.args, tuple(node.params.values()))):
                 _require_memory(lowered, buffer(operand), "arena")
             lowered.give_memory(node, "extern")
-        elif isinstance(node.op.lower, Join):
+        elif isinstance(node.op.lower, Join | Flatten):
             lowered.give_memory(node, "arena")
     for value in iterate_nodes(graph.outputs):
         _require_memory(lowered, buffer(value), "arena" if is_scalar(value) and buffer(value) is value else "output")
@@ -241,15 +243,27 @@ def _require_memory(lowered: Lowered, owner: Node, kind: str) -> None:
 Demand = tuple[Unit, Index]
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a unit comes to read a node at some index: as an element of ``view``; ``whole``: it reads all elements."""
+
+    view: Node
+    index: Index
+    whole: bool
+
+
+Demands = dict[Demand, Reading]
+
+
 class _Splitter:
     """Walks the nodes from last to first: when a node is reached, all its readers are known.
 
-    ``demands[node]`` maps (unit, index) to the view of ``node`` and the view's index through which it is read.
+    ``demands[node]`` maps (unit, index) to how the unit comes to read ``node`` there.
     """
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
-        self.demands: dict[Node, dict[Demand, tuple[Node, Index]]] = {}
+        self.demands: dict[Node, Demands] = {}
         self.estimates = _Estimates(lowered)
 
     def run(self) -> None:
@@ -260,55 +274,69 @@ class _Splitter:
             elif node.kind in ("placeholder", "constant"):
                 self.leaf(node, demands)
 
-    def call(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
+    def call(self, node: Node, demands: Demands) -> None:
         lowering = node.op.lower
         if isinstance(lowering, Store):
             self.leaf(node, demands)
             self.store(node)
         elif node.op.is_view:
             self.view(node, demands)
-        elif not demands and node not in self.lowered.memory:
+        else:
+            self.value(node, demands)
+
+    def value(self, node: Node, demands: Demands) -> None:
+        lowering = node.op.lower
+        if not any(reading.whole for reading in demands.values()) and may_warn(node):
+            self.lowered.give_memory(node, "arena")  # all of it is computed, for what it warns of
+        if not demands and node not in self.lowered.memory:
             return  # nobody reads it
-        elif is_pointwise(node):
+        if is_pointwise(node):
             if node in self.lowered.memory or self.deserves_unit(node, demands):
                 self.leaf(node, demands)
                 self.map(node)
             else:
-                for unit, index in demands:
-                    self.operands(node, unit, index)
+                for (unit, index), reading in demands.items():
+                    self.operands(node, unit, index, reading.whole)
         elif isinstance(lowering, Reduce):
             self.leaf(node, demands)
             self.reduce(node)
         elif isinstance(lowering, Join):
             self.leaf(node, demands)
             self.join(node)
+        elif isinstance(lowering, Flatten):
+            self.leaf(node, demands)
+            self.flatten(node)
         elif node.op.is_extern:
             self.leaf(node, demands)
             self.extern(node)
         else:
             raise BackendError(f"{node.target} has no lowering to loops")
 
-    def leaf(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
-        for (unit, index), (view, view_index) in demands.items():
-            unit.reads.append(Read(node, index, view, view_index))
+    def leaf(self, node: Node, demands: Demands) -> None:
+        for (unit, index), reading in demands.items():
+            unit.reads.append(Read(node, index, reading.view, reading.index))
 
-    def view(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> None:
+    def view(self, node: Node, demands: Demands) -> None:
         operand = node.args[0]
         shape = operand.type.shape
-        for (unit, index), (view, view_index) in demands.items():
+        leaves_out = product(shape) != product(node.type.shape) and node.target != "broadcast_to"
+        for (unit, index), reading in demands.items():
             below = tuple(node.op.lower.index(index, shape, **node.params))
-            self.demand(operand, unit, below, view, view_index)
+            whole = reading.whole and not leaves_out
+            self.demand(operand, unit, below, Reading(reading.view, reading.index, whole))
 
-    def demand(self, value: Any, unit: Unit, index: Index, view: Node | None = None, view_index: Index = ()) -> None:
+    def demand(self, value: Any, unit: Unit, index: Index, reading: Reading | None = None) -> None:
         if isinstance(value, Node):
-            seen = self.demands.setdefault(value, {})
-            seen.setdefault((unit, index), (view or value, view_index if view else index))
+            known = reading or Reading(value, index, whole=True)
+            if is_empty(unit.domain) and not is_empty(shape_of(value)):
+                known = replace(known, whole=False)
+            self.demands.setdefault(value, {}).setdefault((unit, index), known)
 
-    def operands(self, node: Node, unit: Unit, index: Index) -> None:
+    def operands(self, node: Node, unit: Unit, index: Index, whole: bool = True) -> None:
         for operand, below in operand_points(node, index):
-            self.demand(operand, unit, below)
+            self.demand(operand, unit, below, Reading(operand, below, whole))
 
-    def deserves_unit(self, node: Node, demands: dict[Demand, tuple[Node, Index]]) -> bool:
+    def deserves_unit(self, node: Node, demands: Demands) -> bool:
         """Whether a pointwise node is computed once, in a place of its own."""
         order, estimates = self.lowered.order, self.estimates
         window = estimates.window[node]
@@ -359,6 +387,11 @@ class _Splitter:
             self.write(node, operand, target)
             offset = offset + shape[axis]
 
+    def flatten(self, node: Node) -> None:
+        operand = node.args[0]
+        shape = operand.type.shape
+        self.write(node, operand, Strided(0, shape, dense_strides(array_type(operand.type.dtype, shape))))
+
     def write(self, node: Node, value: Any, target: Strided) -> None:
         memory = self.lowered.memory[buffer(node)]
         unit = self.over("map", node, target.shape, value=value, memory=memory, target=target)
@@ -370,6 +403,10 @@ class _Splitter:
         for operand in node.inputs:
             leaf = root(operand)
             unit.reads.append(Read(leaf, (), operand, ()))
+
+
+def is_empty(shape: Sequence[Size]) -> bool:
+    return any(isinstance(size, int) and size == 0 for size in shape)
 
 
 def broadcast_index(index: Index, shape: Sequence[Size], operand: Sequence[Size]) -> Index:

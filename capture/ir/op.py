@@ -16,7 +16,7 @@ by name, by captured callable, by ndarray method or property, by operator.
 Three kinds of records:
 
 * an *op* has ``infer`` and ``reference`` and stands in graphs; ``lower`` is data that says how it becomes loops
-  (``Pointwise``, ``Reduce``, ``Join``, ``Decompose``, ``ViewOf``), or ``Extern``: call NumPy;
+  (``Pointwise``, ``Reduce``, ``Join``, ``Flatten``, ``Decompose``, ``ViewOf``), or ``Extern``: call NumPy;
 * a *view* op is an op whose result shows its operand's memory (``lower=ViewOf(...)``);
 * a *macro* has ``expand`` instead: a call of it adds other ops to the graph (``np.matrix_transpose`` becomes
   ``permute``), so that the graph's vocabulary stays small.
@@ -78,6 +78,11 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Flatten:
+    """The operand's elements in C order, along one axis, in new memory."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decompose:
     """``expand(graph, *operands, **params) -> node``: other ops that compute the same, put in before lowering."""
 
@@ -94,7 +99,7 @@ class Store:
     """The write of a value into a region of a version; only the op ``store``."""
 
 
-Lowering = Pointwise | Reduce | ViewOf | Join | Decompose | Extern | Store
+Lowering = Pointwise | Reduce | ViewOf | Join | Flatten | Decompose | Extern | Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,8 @@ def test_where_and_clip() -> None:
         assert agree(np.clip, array, 0, None)
         assert not agree(np.clip, array, a_max=3)
         assert agree(method("clip"), array, min=0)
-        assert agree(np.clip, array, array[0], np.float64(5))
+        assert agree(np.clip, array, array * 0.5, np.float64(5))
+        assert not agree(np.clip, array, array[0], 5.0)  # which loop of NumPy's runs is not certain
     assert not agree(np.where, np.ones(3) > 0, np.ones(3, "u1"), 300)
     assert not agree(np.clip, np.ones(3, "u1"), -1, 300)
 

@@ -33,7 +33,7 @@ def test_unread_nodes_go_and_inputs_stay() -> None:
         """
         %x: f64[3] = placeholder()
         %y: f64[3] = placeholder()
-        %exp: f64[3] = exp(%x)
+        %negative: f64[3] = negative(%x)
         %sin: f64[3] = sin(%x)
         return %sin
         """,
@@ -44,6 +44,20 @@ def test_unread_nodes_go_and_inputs_stay() -> None:
         return %sin
         """,
     )
+
+
+def test_what_may_warn_or_raise_stays() -> None:
+    text = """
+        %x: f64[3] = placeholder()
+        %i: i64[3] = placeholder()
+        %m: f64[3, 3] = placeholder()
+        %log: f64[3] = log(%x)
+        %floor_divide: i64[3] = floor_divide(%i, 0)
+        %astype: f32[3] = astype(%x, dtype=@f32)
+        %matmul: f64[3, 3] = matmul(%m, %m)
+        return %x
+        """
+    expect(passes.drop_dead, text, text)
 
 
 def test_stores_into_inputs_stay_and_into_dead_buffers_go() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
     LOWERED,
+    QUIET,
     allocated,
     given_dtype,
     given_order,
@@ -66,6 +67,7 @@ define(
     reference=lambda a, order="C": a.copy(order),
     source=_copy_source,
     lower=Pointwise(lambda s, x, **params: x),
+    tags=QUIET,
     samples=(SAMPLES, (*SAMPLES, {"order": "F"}), (*SAMPLES, {"order": "K"})),
 )
 

@@ -31,6 +31,10 @@ from capture.ir.types import (
 
 LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")))
 
+# Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero.
+QUIET = frozenset({"quiet"})
+DIVIDES = frozenset({"divides"})
+
 
 # Operands ---------------------------------------------------------------------------------------------------------
 def operand_type(value: Any) -> Any:

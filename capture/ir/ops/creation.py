@@ -16,6 +16,7 @@ import numpy as np
 
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
+    QUIET,
     allocated,
     broadcast_shapes,
     common_order,
@@ -127,7 +128,7 @@ define(
     source=_empty_source,
     lower=Pointwise(lambda s, dtype, **params: s.constant(0, dtype)),
     samples=(({"shape": (2, 3)},), ({"shape": (2, 3), "order": (1, 0)},)),
-    tags=frozenset({"uninitialised"}),
+    tags=QUIET | {"uninitialised"},
 )
 
 
@@ -289,6 +290,7 @@ define(
     reference=np.arange,
     source="np.arange({start}, {stop}, {step}, {dtype})",
     lower=Pointwise(_arange_element),
+    tags=QUIET,
     samples=(
         ({"start": 5},),
         ({"start": 2, "stop": 11, "step": 3},),
@@ -328,6 +330,7 @@ def _matrix_record(name: str, function: Any, comparison: str) -> None:
         infer=lambda N, M, k, dtype: allocated(dtype, (N, M)),
         reference=function,
         lower=Pointwise(element),
+        tags=QUIET,
         samples=(({"N": 3},), ({"N": 3, "M": 4, "k": 1, "dtype": np.int8},), ({"N": 3, "M": 2, "k": -1},)),
     )
 
@@ -390,6 +393,7 @@ define(
     reference=_linspace,
     source="np.linspace({start}, {stop}, {num}, {endpoint}, dtype={dtype})",
     lower=Pointwise(_linspace_element),
+    tags=QUIET,
     samples=(
         ({"start": 0, "stop": 1, "num": 7},),
         ({"start": -1.5, "stop": 3, "num": 4, "endpoint": False, "dtype": np.float32},),
@@ -421,6 +425,7 @@ define(
     infer=_infer_where,
     reference=np.where,
     lower=Pointwise(lambda s, condition, x, y: s.where(condition, x, y), loop=_where_loop),
+    tags=QUIET,
     samples=(
         ([1.0, 0.0, np.nan, -1.0], [1.0, 2.0, 3.0, 4.0], [-1.0, -2.0, np.nan, 0.0]),
         ([1.0, 0.0], 1, 2.5),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Pointwise, Strided, ViewOf, define
-from capture.ir.ops.common import operand_type, require_array, static
+from capture.ir.ops.common import QUIET, operand_type, require_array, static
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
 from capture.ir.shapes import Expr, Size
@@ -107,6 +107,7 @@ define(
     reference=lambda a: a[()],
     source="{0}[()]",
     lower=Pointwise(lambda s, x: x),
+    tags=QUIET,
     samples=((np.array(2.5),), (np.array(3, np.int8),)),
 )
 

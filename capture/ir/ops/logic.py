@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.ops.common import QUIET
 from capture.ir.ops.pointwise import ONE, SHIFTS, TWO, ufunc_record
 
 BITS = (([0, 1, 5, 127, -8, 3], [1, 0, 3, 7, 64, -1]),)
@@ -40,12 +41,12 @@ for _ufunc, _first, _second in (
     (np.equal, False, False),
     (np.not_equal, True, True),
 ):
-    ufunc_record(_ufunc, _comparison(_ufunc.__name__, _first, _second))
+    ufunc_record(_ufunc, _comparison(_ufunc.__name__, _first, _second), tags=QUIET)
 
 
 # Truth: NumPy has loops for each dtype, so that nothing is rounded on the way to bool ------------------------------
 for _ufunc in (np.logical_and, np.logical_or, np.logical_xor, np.logical_not):
-    ufunc_record(_ufunc)
+    ufunc_record(_ufunc, tags=QUIET)
 
 # Bits -------------------------------------------------------------------------------------------------------------
 for _ufunc in (np.bitwise_and, np.bitwise_or, np.bitwise_xor):
@@ -66,7 +67,7 @@ def _class_test(name: str, of_integers: bool) -> Callable[..., Any]:
 
 
 for _ufunc, _of_integers in ((np.isnan, False), (np.isinf, False), (np.isfinite, True)):
-    ufunc_record(_ufunc, _class_test(_ufunc.__name__, _of_integers))
-ufunc_record(np.signbit)
+    ufunc_record(_ufunc, _class_test(_ufunc.__name__, _of_integers), tags=QUIET)
+ufunc_record(np.signbit, tags=QUIET)
 
 __all__ = ["BITS", "ONE", "TWO"]

@@ -14,9 +14,21 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Op, Pointwise, define
-from capture.ir.ops.common import is_literal, known_layout, like_ufunc, loop_of, operand_type, require_value, resolve
+from capture.ir.ops.common import (
+    DIVIDES,
+    QUIET,
+    is_literal,
+    known_layout,
+    like_ufunc,
+    loop_of,
+    operand_type,
+    require_value,
+    resolve,
+    shape_of,
+    surely_more,
+)
 from capture.ir.shapes import Expr
-from capture.ir.types import NumberType
+from capture.ir.types import ArrayType, NumberType
 
 # ``out=`` of a ufunc casts the result by the rule "same_kind"; of other ops it needs the result's own dtype.
 UFUNC = frozenset({"ufunc"})
@@ -49,7 +61,7 @@ def ufunc_record(
         reference=ufunc,
         lower=Pointwise(element or same_name, loop=loop_of(ufunc)),
         accepts_out=True,
-        tags=UFUNC,
+        tags=UFUNC | facts.pop("tags", frozenset()),
         label=ufunc.__name__,
         samples=samples or (ONE if ufunc.nin == 1 else TWO),
         **facts,
@@ -58,27 +70,33 @@ def ufunc_record(
 
 PLAIN = (
     # arithmetic
-    np.add, np.subtract, np.multiply, np.divide, np.floor_divide, np.remainder, np.fmod,
-    np.negative, np.absolute, np.fabs, np.sign, np.sqrt, np.square, np.cbrt,
+    np.add, np.subtract, np.multiply, np.divide, np.sqrt, np.square, np.cbrt,
     # exponentials and logarithms
     np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.logaddexp, np.logaddexp2,
     # trigonometry
     np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2, np.hypot,
     np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh,
-    # order and sign
-    np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.heaviside,
+)  # fmt: skip
+DIVISIONS = (np.floor_divide, np.remainder, np.fmod)
+SIGNS_AND_ORDER = (
+    np.negative, np.absolute, np.fabs, np.sign, np.copysign, np.heaviside,
+    np.maximum, np.minimum, np.fmax, np.fmin,
 )  # fmt: skip
 _ufunc: np.ufunc
 for _ufunc in PLAIN:
     ufunc_record(_ufunc)
+for _ufunc in DIVISIONS:
+    ufunc_record(_ufunc, tags=DIVIDES)
+for _ufunc in SIGNS_AND_ORDER:
+    ufunc_record(_ufunc, tags=QUIET)
 
 
 def _positive(s: Any, x: Any) -> Any:
     return x
 
 
-ufunc_record(np.positive, _positive)
-ufunc_record(np.conjugate, _positive)
+ufunc_record(np.positive, _positive, tags=QUIET)
+ufunc_record(np.conjugate, _positive, tags=QUIET)
 
 
 def _infer_reciprocal(x: Any) -> Any:
@@ -100,7 +118,7 @@ def _whole(name: str) -> Callable[..., Any]:
 
 
 for _ufunc in (np.floor, np.ceil, np.trunc, np.rint):
-    ufunc_record(_ufunc, _whole(_ufunc.__name__))
+    ufunc_record(_ufunc, _whole(_ufunc.__name__), tags=QUIET)
 
 
 # Angles: a product with a constant that is rounded in the element's own dtype -----------------------------------
@@ -139,12 +157,65 @@ ufunc_record(np.float_power, lambda s, x, y: s.power(x, y))
 
 
 # clip -------------------------------------------------------------------------------------------------------------
-# NumPy's own definition: min(max(x, low), high), NaN first; the bounds are not swapped when they cross.
+# NumPy has two loops, which differ in what they make of a zero that equals a bound: where the bounds are the same for
+# all elements, x is replaced when it is out of bounds (clip); else it is min(max(x, low), high) (clip_each), NaN first.
+# The bounds are not swapped when they cross.
 _clip_ufunc: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+
+
+def _clip_element(s: Any, x: Any, low: Any, high: Any) -> Any:
+    raised = s.where(s.less(x, low), low, x)
+    clipped = s.where(s.greater(raised, high), high, raised)
+    if x.dtype.kind != "f":
+        return clipped
+    return s.where(s.isnan(low), low, s.where(s.isnan(high), high, clipped))
+
+
+def _bounds_move(x: Any, low: Any, high: Any) -> bool:
+    """Whether a bound differs from element to element in NumPy's inner loop, along whichever axis that runs."""
+    result = like_ufunc(_clip_ufunc)(x, low, high)
+    if result.dtype.kind != "f" or not (shape_of(low) or shape_of(high)):
+        return False
+    if not any(_moves_along_all_axes(bound, result) for bound in (low, high)):
+        raise CannotInfer("whether NumPy's inner loop sees one bound or many is not known")
+    return True
+
+
+def _moves_along_all_axes(bound: Any, result: ArrayType) -> bool:
+    if shape_of(bound) != result.shape or not all(surely_more(size, 0) for size in result.shape):
+        return False
+    ranks = known_layout(bound).ranks
+    moving = [rank for rank, size in zip(ranks, result.shape, strict=True) if size != 1]
+    return bool(moving) and all(moving)
+
+
+def _infer_clip(moves: bool) -> Callable[..., ArrayType]:
+    def infer(x: Any, low: Any, high: Any) -> ArrayType:
+        result = like_ufunc(_clip_ufunc)(x, low, high)
+        if result.dtype.kind == "f" and _bounds_move(x, low, high) != moves:
+            raise CannotInfer("NumPy runs the other loop of clip")
+        return result
+
+    return infer
+
+
+CLIPPED = (([-2.0, -0.0, 0.5, np.nan, 9.0], -1, 3), ([-2.0, -0.0, 0.0, 9.0], 0, 0.0))
+ufunc_record(
+    _clip_ufunc,
+    _clip_element,
+    infer=_infer_clip(False),
+    tags=QUIET,
+    samples=CLIPPED,
+    source="np.clip({0}, {1}, {2})",
+)
 ufunc_record(
     _clip_ufunc,
     lambda s, x, low, high: s.minimum(s.maximum(x, low), high),
-    samples=(([-2.0, 0.5, np.nan, 9.0], -1, 3), ([1, 5, 9], [2, 2, 2], [8, 4, 8])),
+    name="clip_each",
+    calls=(),
+    infer=_infer_clip(True),
+    tags=QUIET,
+    samples=(([-0.0, 0.0, np.nan, 3.0], [0.0, -0.0, 1.0, np.nan], 2),),
     source="np.clip({0}, {1}, {2})",
 )
 
@@ -161,7 +232,7 @@ def _expand_clip(graph: Any, a: Any, *bounds: Any) -> Any:
         return graph.call("minimum", a, high)
     if high is None:
         return graph.call("maximum", a, low)
-    return graph.call("clip", a, low, high)
+    return graph.call("clip_each" if _bounds_move(*map(operand_type, (a, low, high))) else "clip", a, low, high)
 
 
 define(

@@ -15,6 +15,7 @@ import numpy as np
 
 from capture.ir.op import CannotInfer, Decompose, Extern, Lowering, Reduce, define
 from capture.ir.ops.common import (
+    QUIET,
     allocated,
     flag,
     given_dtype,
@@ -134,10 +135,10 @@ WITHOUT_DTYPE = "a, axis=None, *, keepdims=False"
 
 _reduction("sum", np.sum, Reduce("add"), WITH_DTYPE, empty=True)
 _reduction("prod", np.prod, Reduce("multiply"), WITH_DTYPE, empty=True)
-_reduction("max", np.max, Reduce("maximum"), WITHOUT_DTYPE, calls=(np.max, np.amax))
-_reduction("min", np.min, Reduce("minimum"), WITHOUT_DTYPE, calls=(np.min, np.amin))
-_reduction("any", np.any, Reduce("logical_or"), WITHOUT_DTYPE, empty=True)
-_reduction("all", np.all, Reduce("logical_and"), WITHOUT_DTYPE, empty=True)
+_reduction("max", np.max, Reduce("maximum"), WITHOUT_DTYPE, calls=(np.max, np.amax), tags=QUIET)
+_reduction("min", np.min, Reduce("minimum"), WITHOUT_DTYPE, calls=(np.min, np.amin), tags=QUIET)
+_reduction("any", np.any, Reduce("logical_or"), WITHOUT_DTYPE, empty=True, tags=QUIET)
+_reduction("all", np.all, Reduce("logical_and"), WITHOUT_DTYPE, empty=True, tags=QUIET)
 
 
 # argmax, argmin ---------------------------------------------------------------------------------------------------
@@ -187,6 +188,7 @@ for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
         source=_argument_source(_name),
         accepts_out=True,
         lower=Reduce(_name, lambda s, x, **params: x),
+        tags=QUIET,
         samples=SAMPLES,
     )
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Strided, ViewOf, define
+from capture.ir.op import CannotInfer, Flatten, Strided, ViewOf, define
 from capture.ir.ops.common import (
+    QUIET,
     broadcast_shapes,
     given_shape,
     is_array,
@@ -36,7 +37,7 @@ from capture.ir.ops.strides import (
     reshaped_strides,
 )
 from capture.ir.shapes import Size
-from capture.ir.types import ArrayType, Layout
+from capture.ir.types import ArrayType, Layout, array_type
 
 SAMPLES = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],)
 
@@ -291,6 +292,24 @@ define(
 )
 
 
+def _infer_flat(a: Any) -> ArrayType:
+    base = require_array(a, "flatten")
+    return array_type(base.dtype, (number_of_elements(base.shape),))
+
+
+define(
+    name="flat",
+    signature="a",
+    operands=("a",),
+    infer=_infer_flat,
+    reference=lambda a: a.flatten(),
+    source="{0}.flatten()",
+    lower=Flatten(),
+    samples=(SAMPLES,),
+    tags=QUIET,
+)
+
+
 def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
     base = require_array(operand_type(a), "ravel")
     if order != "C":
@@ -299,16 +318,14 @@ def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
     if contiguous is None:
         raise CannotInfer("whether this ravel is a view depends on strides that are not known")
     if not contiguous:
-        a = graph.call("copy", a, order="C")
+        return graph.call("flat", a)
     return graph.call("reshape", a, shape=(number_of_elements(base.shape),))
 
 
 def _flatten(graph: Any, a: Any, order: Any = "C") -> Any:
-    base = require_array(operand_type(a), "flatten")
     if order != "C":
         raise CannotInfer(f"flatten with order {order!r}")
-    copied = graph.call("copy", a, order="C")
-    return copied if base.ndim == 1 else graph.call("reshape", copied, shape=(number_of_elements(base.shape),))
+    return graph.call("flat", a)
 
 
 define(

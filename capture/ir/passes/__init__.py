@@ -18,7 +18,7 @@ __all__ = ["PIPELINE", "decompose", "drop_dead", "fold_constants", "optimize", "
 
 
 def optimize(graph: Graph) -> Graph:
-    """The standard pipeline; the result computes the same, warnings of dead code aside."""
+    """The standard pipeline; the result computes the same and warns of the same."""
     for run in PIPELINE:
         graph = run(graph)
     return graph

@@ -1,7 +1,7 @@
 """Drop what nobody reads.
 
-Roots are the output and stores into the memory of inputs: the caller sees those. A store into a buffer of the graph's
-own lives only as long as someone reads the version it makes.
+Roots are the output, stores into the memory of inputs, and what may warn or raise: the caller sees those. A store into
+a buffer of the graph's own lives only as long as someone reads the version it makes.
 
     %a = zeros(…)                      return %y
     %b = store(%a, 1)          →
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.passes.aliasing import owners
+from capture.ir.passes.warnings import may_warn
 
 
 def drop_dead(graph: Graph) -> Graph:
@@ -29,7 +30,7 @@ def drop_dead(graph: Graph) -> Graph:
 def _is_root(node: Node, owner: Node) -> bool:
     if node.kind in ("output", "placeholder"):
         return True
-    return node.target == "store" and node.kind == "call" and owner.kind == "placeholder"
+    return node.kind == "call" and (may_warn(node) or (node.target == "store" and owner.kind == "placeholder"))
 
 
 class _Keep(Transformer):

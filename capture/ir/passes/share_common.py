@@ -5,7 +5,8 @@
     %c = add(%a, %b)
 
 Values are equal when op, operands (the same versions) and parameters are. Two results that are both returned stay two
-objects, and buffers that are written stay apart.
+objects, and buffers that are written stay apart. So does what may warn at some line: each place warns of its own (in
+one kernel the C compiler still computes it once).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.passes.aliasing import escaping, repeats, written
+from capture.ir.passes.warnings import may_warn
 
 
 def share_common(graph: Graph) -> Graph:
@@ -30,7 +32,7 @@ class _Sharer(Transformer):
         self.escaped: set[Node] = set()  # new nodes that are returned
 
     def call(self, node: Node) -> Node:
-        if node.target == "store" or not repeats(node.op) or self._is_written(node):
+        if node.target == "store" or not repeats(node.op) or self._is_written(node) or _warns_at_its_line(node):
             return self._noted(node, self.copy(node))
         key = (node.target, freeze(self.mapped(node.args)), freeze(tuple(self.mapped(v) for v in node.params.values())))
         twin = self.known.get(key)
@@ -46,6 +48,10 @@ class _Sharer(Transformer):
     def _is_written(self, node: Node) -> bool:
         """A new buffer that is stored to later; views of it are as shareable as the version they show."""
         return not node.op.is_view and node in self.written
+
+
+def _warns_at_its_line(node: Node) -> bool:
+    return node.position is not None and may_warn(node)
 
 
 def freeze(value: Any) -> Hashable:

@@ -160,6 +160,14 @@ class _Simplifier(Transformer):
         self.kept = escaping(graph)
         self.written = written(graph)
         self.new_written: set[Node] = set()
+        self.replaced: set[Node] = set()
+
+    def run(self) -> Graph:
+        """Without what a rule took the place of: it warns of nothing, or would stay for its warnings."""
+        graph = super().run()
+        read = {value for node in graph for value in node.inputs}
+        graph.nodes[:] = [node for node in graph if node in read or node not in self.replaced]
+        return graph
 
     def copy(self, node: Node) -> Node:
         new = super().copy(node)
@@ -172,6 +180,7 @@ class _Simplifier(Transformer):
         if node in self.kept or node in self.written:
             return new
         while (simpler := self._rewritten(new)) is not None:
+            self.replaced.add(new)
             new = simpler
         return new
 

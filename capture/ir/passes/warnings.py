@@ -1,0 +1,52 @@
+"""What a call may do besides giving its value: warn, or raise.
+
+In: a node of a graph. Out: whether NumPy may issue a floating-point warning in it, or an error, for some values of
+its operands. Such a node is computed, on all of its elements and as often as the program says so, read or not.
+
+    %l = log(%x)                # warns of zeros although nobody reads it
+    return %x
+
+A record that can do neither says so by its tag ``quiet``; one that divides integers by its tag ``divides``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from capture.ir.graph import Node, buffer, map_nodes
+from capture.ir.op import Join, ViewOf
+from capture.ir.types import ArrayType, NumberType
+
+QUIET, DIVIDES = "quiet", "divides"
+_SILENT = (ViewOf, Join)
+
+
+def may_warn(node: Node) -> bool:
+    """Whether the node, a call, may warn or raise."""
+    if node.kind != "call" or isinstance(node.op.lower, _SILENT) or QUIET in node.op.tags:
+        return False
+    if node.op.is_extern:
+        return True
+    operands = [dtype for operand in node.args if (dtype := _dtype(operand)) is not None]
+    if node.target == "store":
+        return len(operands) == 2 and _cast_may_warn(operands[1], buffer(node).type.dtype)
+    if node.op.label == "cast":
+        return any(_cast_may_warn(dtype, node.type.dtype) for dtype in operands)
+    if node.type.dtype.kind == "f":
+        return True
+    return any(dtype.kind == "f" for dtype in operands) or DIVIDES in node.op.tags
+
+
+def _dtype(operand: Any) -> np.dtype | None:
+    """The dtype of what is cast or computed with; None for a literal, whose fit is known."""
+    type = map_nodes(operand, lambda node: node.type)
+    if isinstance(type, ArrayType):
+        return type.dtype
+    return np.dtype(type.python) if isinstance(type, NumberType) else None
+
+
+def _cast_may_warn(source: np.dtype, target: np.dtype) -> bool:
+    """Floats overflow narrower floats, and are invalid where an integer cannot hold them."""
+    return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
