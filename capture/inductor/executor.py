@@ -9,8 +9,9 @@ In: a ``Plan`` and the path of the shared object made from its source. Out: an `
 
 Details the plan leaves open: an input of kind ``scalar`` has no numbers, its value is in its buffer only. An
 input of the wrong type, dtype or ndim is a TypeError; unaligned data, a written input that is read-only and an
-int beyond int64 make the call exit. Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after
-inputs may have been written, propagate.
+int beyond int64 make the call exit. So does an extern call in which NumPy would warn of a floating-point error: plain
+Python then warns, in order and at the user's line (but for plans that write inputs, where NumPy warns as it is
+called). Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after inputs may have been written, propagate.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,8 @@ from capture.inductor.plan import (
     View,
 )
 from capture.ir.graph import Position
+
+_errstate = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 
 Executor = _executor.Executor
 
@@ -179,7 +183,7 @@ def _encode(plan: Plan) -> tuple[Any, ...]:
     return (
         tuple(map(_encode_input, plan.inputs, _first_numbers(plan))),
         tuple(_encode_buffer(buffer, forms.get(id, _ANY)) for id, buffer in enumerate(plan.buffers)),
-        tuple(map(_encode_step, plan.steps)),
+        tuple(_encode_step(step, plan.writes) for step in plan.steps),
         tuple(map(_encode_item, plan.results)),
         tuple(plan.constants),
         plan.number_count,
@@ -218,13 +222,36 @@ def _encode_item(value: Any) -> tuple[int, Any]:
     return _LITERAL, value
 
 
-def _encode_step(step: KernelStep | ExternStep) -> tuple[Any, ...]:
+def _encode_step(step: KernelStep | ExternStep, writes: bool) -> tuple[Any, ...]:
     if isinstance(step, KernelStep):
         return step.symbol, step.extent, step.work, step.grain, step.scratch
     arguments = (*step.args, *(value for _, value in step.kwargs))
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)
-    return step.function, tuple(map(_encode_item, arguments)), names, _result_ids(step), single
+    function = step.function if writes else _raising(step.function)
+    return function, tuple(map(_encode_item, arguments)), names, _result_ids(step), single
+
+
+def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function``, but raising a floating-point error that is not ignored."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        token = _errstate.set(_raising_state(_executor.errstate()))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _errstate.reset(token)
+
+    return call
+
+
+@lru_cache(maxsize=256)
+def _raising_state(modes: int) -> Any:
+    """NumPy's state for the packed modes in force, with every kind raised that is not ignored."""
+    kinds = ("divide", "over", "under", "invalid")
+    raised = {kind: "raise" for index, kind in enumerate(kinds) if modes >> (3 * index) & 7 != _MODES["ignore"]}
+    with np.errstate(**raised):  # type: ignore[arg-type]
+        return _errstate.get()
 
 
 # ------------------------------------------------------------------ floating-point warnings

@@ -1,0 +1,135 @@
+"""Warnings of what nobody reads, or reads in part, and of what NumPy itself computes: each as in plain NumPy."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import capture
+from tests.compare import assert_same
+
+ODD = np.array([[0.0, -1.0, 2.0], [1.0, 2.0, -0.0]])
+INTEGERS = np.array([1, 0, 3])
+HUGE = np.full((2, 2), 1e308)
+
+
+def unread(x):
+    np.log(x)
+    return x + 1
+
+
+def unread_but_for_its_shape(x):
+    return x + 1, np.exp(x * 1e3).shape
+
+
+def unread_integers(i):
+    i // 0
+    i % i
+    return i + 1
+
+
+def unread_reduction(x):
+    np.exp(x * 1e3).sum(axis=0)
+    return x + 1
+
+
+def unread_store(x):
+    kept = np.zeros((2, 3), np.int8)
+    kept[...] = 1 / x
+    return x + 1
+
+
+def read_in_part(x):
+    y = np.log(x)
+    return y[1:, :2]
+
+
+def read_in_part_through_what_cannot_warn(x):
+    y = -np.log(x)
+    return np.abs(y)[1:, :2] * 2
+
+
+def read_once_as_a_whole(x):
+    y = 1 / x
+    return y[1:], y * 2
+
+
+def twice_on_two_lines(x):
+    a = np.log(x)
+    b = np.log(x)
+    return a + b
+
+
+def twice_on_one_line(x):
+    return 1 / x + 1 / x
+
+
+def one_element(x):
+    y = np.sqrt(x)
+    return y[1, 1]
+
+
+def empty_part(x):
+    return np.log(x)[:0]
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"),
+    [
+        (unread, ODD),
+        (unread_but_for_its_shape, ODD),
+        (unread_integers, INTEGERS),
+        (unread_reduction, ODD),
+        (unread_store, ODD),
+        (read_in_part, ODD),
+        (read_in_part_through_what_cannot_warn, ODD),
+        (read_once_as_a_whole, ODD),
+        (twice_on_two_lines, ODD),
+        (twice_on_one_line, ODD),
+        (one_element, ODD),
+        (empty_part, ODD),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_operation_warns(function, argument):
+    compiled = capture.compile(function)
+    check(compiled, function, argument)
+    assert len(compiled.graphs) == 1
+    check(compiled, function, argument)
+
+
+def between_kernels(x, y):
+    a = x * 2
+    b = 1 / y
+    c = np.matmul(x, x)
+    d = np.log(y)
+    return a, b, c, d
+
+
+def test_what_numpy_computes_warns_in_order():
+    compiled = capture.compile(between_kernels)
+    zeros = np.zeros((2, 2))
+    check(compiled, between_kernels, HUGE, zeros)
+    assert len(compiled.graphs) == 1
+    check(compiled, between_kernels, HUGE, zeros)
+    check(compiled, between_kernels, np.eye(2), zeros)
+    with np.errstate(over="ignore"):
+        check(compiled, between_kernels, HUGE, zeros)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
+        compiled(HUGE, zeros)
+
+
+def check(compiled, function, *args):
+    expected, expected_warnings = observed(function, *args)
+    got, got_warnings = observed(compiled, *args)
+    assert_same(got, expected)
+    assert got_warnings == expected_warnings
+
+
+def observed(function, *args):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*args)
+    return result, [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
