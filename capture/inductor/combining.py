@@ -22,6 +22,9 @@ PAIRWISE = 256
 PAIRWISE_ROWS = 32
 """Rows of columns that are added one after the other."""
 
+STREAMS = 4
+"""Blocks that are added up side by side where little else is done, so that additions need not wait for each other."""
+
 TOWER = 48
 """Levels of a tower; the count of blocks has fewer bits."""
 
@@ -67,9 +70,7 @@ def takes(reduction: Reduction, state: str, where: str, element: str, position: 
     better = f"{step_text(reduction, state, element)} || ({element} == {state} && {position} < {where})"
     if state_dtype(reduction).kind != "f":
         return better
-    return (
-        f"{state} != {state} ? {element} != {element} && {position} < {where} : {element} != {element} || {better}"
-    )
+    return f"{state} != {state} ? {element} != {element} && {position} < {where} : {element} != {element} || {better}"
 
 
 class RowStates:
@@ -78,6 +79,7 @@ class RowStates:
     def __init__(self, reductions: Sequence[Reduction], names: dict[Reduction, str], lines: Lines, unit: CUnit) -> None:
         self.reductions, self.names, self.lines, self.unit = reductions, names, lines, unit
         self.tall: list[Reduction] = []
+        self.stream = ""  # which of several states a step adds to
 
     def begin(self, length: Size, seen: bool) -> None:
         long = not isinstance(length, int) or length > PAIRWISE
@@ -98,6 +100,21 @@ class RowStates:
     def begin_block(self) -> None:
         for reduction in self.tall:
             self.lines.add(f"{local_type(reduction.dtype)} {self.names[reduction]}_state = 0;")
+
+    def begin_streams(self) -> str:
+        """States of blocks that are added side by side; the clauses of their loop."""
+        names = [f"{self.names[r]}_state{stream}" for r in self.tall for stream in range(STREAMS)]
+        for reduction in self.tall:
+            own = [name for name in names if name.startswith(f"{self.names[reduction]}_state")]
+            self.lines.add(f"{local_type(reduction.dtype)} {', '.join(f'{name} = 0' for name in own)};")
+        return f" reduction(+:{', '.join(names)})"
+
+    def end_streams(self) -> None:
+        for reduction in self.tall:
+            name, short = self.names[reduction], C_TYPES[reduction.dtype]
+            total = " + ".join(f"({name}_state{stream} + {name}_state{stream + 1})" for stream in range(0, STREAMS, 2))
+            self.unit.state_helper("push", short)
+            self.lines.add(f"push_{short}({name}_tower, {name}_count++, {total});")
 
     def end_block(self) -> None:
         for reduction in self.tall:
@@ -143,7 +160,8 @@ class RowStates:
                 f"{name}_seen |= {weigh}_sees_{short}({element});",
                 f"{name}_weight {sign}= {weigh}_takes_{short}({element});",
             )
-        self.lines.add(f"{name}_state = {step_text(reduction, f'{name}_state', element)};")
+        state = f"{name}_state{self.stream}"
+        self.lines.add(f"{state} = {step_text(reduction, state, element)};")
 
     def finish(self, reduction: Reduction, gathers: str) -> None:
         name, short = self.names[reduction], C_TYPES[reduction.dtype]

@@ -72,7 +72,9 @@ class CUnit:
         if dtype.kind == "f":
             for name in (rule.math, *MATH_USED.get(rule.name, ())):
                 if name:
-                    self.math[name + ("f" if dtype == np.float32 else "")] = max(1, rule.arity if rule.math == name else 1)
+                    self.math[name + ("f" if dtype == np.float32 else "")] = max(
+                        1, rule.arity if rule.math == name else 1
+                    )
             if rule.name in ("floor_divide", "remainder"):
                 self.math["fmodf" if dtype == np.float32 else "fmod"] = 2
         if rule.helper(dtype):
@@ -93,7 +95,9 @@ class CUnit:
                 terms.append(axis.name)
             else:
                 text = self.size(stride)
-                terms.append(f"{axis.name} * {text}" if isinstance(stride, int) and stride > 0 else f"{axis.name} * ({text})")
+                terms.append(
+                    f"{axis.name} * {text}" if isinstance(stride, int) and stride > 0 else f"{axis.name} * ({text})"
+                )
         if isinstance(place.rest, Expr):
             terms.append(f"({self.size(place.rest)})")
         return " + ".join(terms) or "0"

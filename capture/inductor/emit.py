@@ -12,16 +12,38 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
-from capture.inductor.combining import PAIRWISE, LaneStates, RowStates, carries_position, state_dtype
+from capture.inductor.combining import (
+    PAIRWISE,
+    STREAMS,
+    LaneStates,
+    RowStates,
+    carries_position,
+    is_float_sum,
+    state_dtype,
+)
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
 from capture.inductor.helpers import raised_helper
 from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import TILE, Axis, Nest, Write
-from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW
+from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import ANY_NAN, C_TYPES, IEEE, INTEGER, RULES, cast_invalid, cast_text, literal
 from capture.ir.shapes import Size, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
+
+LIGHT = 0.25
+"""Nanoseconds per element up to which a sum is bound by the latency of its additions."""
+
+
+def is_rounding(value: Value) -> bool:
+    """A float made of an integer that is made of a float."""
+    source = value.args[0]
+    return (
+        value.dtype.kind == "f"
+        and source.op == "cast"
+        and source.dtype.kind in "iu"
+        and source.args[0].dtype.kind == "f"
+    )
 
 
 class Body:
@@ -32,6 +54,7 @@ class Body:
         self.lines, self.scratch = Lines(), Scratch(unit)
         self.lane = nest.lanes.symbol if nest.lanes else None
         self.suspects = False
+        self.opaque = False  # whether the kernel needs a number that the compiler does not know
         self.noted: dict[str, None] = {}  # variables that gather flags, in the form that notes them
         self.backups = self.keep_inputs()
         self.rows = self.row_values()
@@ -137,7 +160,11 @@ class Body:
         self.unit.use(value)
         operands = tuple(map(self.name, value.args))
         if value.op == "cast":
-            return cast_text(value.args[0].dtype, value.dtype, operands[0])
+            (operand,) = value.args
+            if is_rounding(value):  # gcc takes float → int → float for `trunc`, which differs in zeros and overflows
+                self.opaque = True
+                operands = (f"({operands[0]} & ({C_TYPES[operand.dtype]})all_bits)",)
+            return cast_text(operand.dtype, value.dtype, operands[0])
         return RULES[value.op].text(value.args[-1].dtype, operands)
 
     def compute(self, value: Value) -> None:
@@ -197,7 +224,10 @@ class Body:
             rule, pole, kind = None, "0", IEEE
         else:
             rule = RULES[value.op]
-            pole, kind = rule.pole.format(*operands, f="f" if source == np.float32 else "") or "0", rule.may_raise(source)
+            pole, kind = (
+                rule.pole.format(*operands, f="f" if source == np.float32 else "") or "0",
+                rule.may_raise(source),
+            )
         if kind == ANY_NAN:
             return f"{result} != {result} ? {FLAG_INVALID} : 0"
         if value.op == "reciprocal" and kind == INTEGER:
@@ -208,7 +238,10 @@ class Body:
         self.unit.helpers.setdefault(f"raised_by{len(operands)}_{short}", raised_helper(len(operands), short))
         overflow = FLAG_OVERFLOW | FLAG_INVALID if value.op == "floor_divide" else FLAG_OVERFLOW
         infinite = f"{pole} ? {FLAG_DIVIDE} : {overflow}" if pole != "0" else str(overflow)
-        return f"raised_by{len(operands)}_{short}({', '.join((result, *operands, infinite))})"
+        unsure = ""
+        if value.op == "power" and short == "f32":  # which infinite powers NumPy warns of depends on the processor
+            unsure = f"!FINITE({operands[1]}) && !FINITE({result}) ? {FLAG_UNSURE} : "
+        return f"{unsure}raised_by{len(operands)}_{short}({', '.join((result, *operands, infinite))})"
 
     def write(self, write: Write) -> None:
         if self.mode != CHECKED:
@@ -255,7 +288,7 @@ class Body:
                 self.write(write)
             return
         values = [v for v in values if self.lane in v.axes and v.op not in ("kept", "constant")]
-        if values or writes and self.mode != CHECKED:
+        if values or (writes and self.mode != CHECKED):
             with self.lane_loop():
                 for value in values:
                     self.compute(value)
@@ -293,6 +326,8 @@ class Body:
                 stack.enter_context(lines.block(self.axis_loop(axis)))
             last = nest.inner[-1]
             begin, end = self.axis_range(last)
+            if states.tall and self.is_light(phase):
+                begin = self.streams(phase, states, begin, end)
             if states.tall:
                 stack.enter_context(lines.block(f"for (i64 part = {begin}; part < {end}; part += {PAIRWISE})"))
                 lines.add(f"const i64 part_end = MINIMUM(part + {PAIRWISE}, {end});")
@@ -307,6 +342,34 @@ class Body:
             states.end_block()
         for reduction in reductions:
             states.finish(reduction, self.gathered(reduction))
+
+    def is_light(self, phase: int) -> bool:
+        """Whether a pass does little else than add."""
+        nest = self.nest
+        values = nest.needed(nest.roots(phase), phase)
+        others = any(write.phase == phase and nest.in_loop(write) for write in nest.writes)
+        sums = all(is_float_sum(reduction) for reduction in self.reductions(phase))
+        cost = sum(value.cost for value in values)
+        return self.mode == FAST and sums and not others and cost <= LIGHT and not (self.backups or nest.saved)
+
+    def streams(self, phase: int, states: RowStates, begin: str, end: str) -> str:
+        """The loop over as many groups of blocks as there are; where the rest begins."""
+        symbol, step = self.nest.inner[-1].symbol.name, PAIRWISE * STREAMS
+        rest = f"rest{phase}"
+        self.lines.add(f"i64 {rest} = {begin};")
+        with self.lines.block(f"for (; {rest} + {step} <= {end}; {rest} += {step})"):
+            clauses = states.begin_streams()
+            mark = len(self.lines.lines)
+            with self.lines.block(f"for (i64 place = {rest}; place < {rest} + {PAIRWISE}; place++)"):
+                for stream in range(STREAMS):
+                    states.stream = str(stream)
+                    with self.lines.block():
+                        self.lines.add(f"const i64 {symbol} = place{f' + {stream * PAIRWISE}' if stream else ''};")
+                        self.elements(phase, states)
+            states.stream = ""
+            self.pragma(mark, clauses)
+            states.end_streams()
+        return rest
 
     def gathered(self, reduction: Reduction) -> str:
         """The variable that gathers what a reduction raises, empty where nothing is noted."""
@@ -349,7 +412,9 @@ class Body:
         for value in nest.needed(nest.roots(phase), phase):
             if nest.saved.get(value, phase) < phase:
                 array = f"{self.local(value)}_saved"
-                self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {array}[{self.position(value)}];")
+                self.lines.add(
+                    f"const {local_type(value.dtype)} {self.local(value)} = {array}[{self.position(value)}];"
+                )
                 continue
             self.compute(value)
             if nest.saved.get(value) == phase:
@@ -391,27 +456,25 @@ class Body:
             self.lines.add(*texts)
 
     def merge_chunks(self) -> None:
-        nest, lines = self.nest, self.lines
+        """Combine the states of all chunks, as if each were an element."""
+        reductions, head = self.nest.reductions, f"for (i64 chunk = 0; chunk < {self.chunks()}; chunk++)"
         if self.lane is None:
-            states: RowStates | LaneStates = RowStates(nest.reductions, self.names, lines, self.unit)
-            states.begin(TILE, seen=True)
-        else:
-            states = LaneStates(nest.reductions, self.names, lines, self.unit, self.scratch)
-            self.each_lane(states.begin(TILE, nest.width, seen=True))
-        with lines.block(f"for (i64 chunk = 0; chunk < {self.chunks()}; chunk++)"):
-            if isinstance(states, RowStates):
-                states.begin_block()
-                self.merge_one(states)
-                states.end_block()
-            else:
-                with self.lane_loop():
-                    self.merge_one(states)
-                states.end_row()
-        if isinstance(states, RowStates):
-            for reduction in nest.reductions:
-                states.finish(reduction, self.gathered(reduction))
-        else:
-            self.each_lane(states.finish({r: self.gathered(r) for r in nest.reductions}))
+            rows = RowStates(reductions, self.names, self.lines, self.unit)
+            rows.begin(TILE, seen=True)
+            with self.lines.block(head):
+                rows.begin_block()
+                self.merge_one(rows)
+                rows.end_block()
+            for reduction in reductions:
+                rows.finish(reduction, self.gathered(reduction))
+            return
+        lanes = LaneStates(reductions, self.names, self.lines, self.unit, self.scratch)
+        self.each_lane(lanes.begin(TILE, self.nest.width, seen=True))
+        with self.lines.block(head):
+            with self.lane_loop():
+                self.merge_one(lanes)
+            lanes.end_row()
+        self.each_lane(lanes.finish({r: self.gathered(r) for r in reductions}))
 
     def merge_one(self, states: RowStates | LaneStates) -> None:
         place = self.chunk_index("chunk", "outer")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.inductor.vocabulary import RULES, Rule, cast_raises
+from capture.inductor.vocabulary import INTEGER, RULES, Rule, cast_raises
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol
 from capture.ir.shapes.expr import add, linear, multiply
@@ -182,8 +182,8 @@ class Builder:
             raise TypeError(f"{rule.name} on different dtypes: {', '.join(map(str, dtypes))}")
         if rule.kind(args[-1].dtype) not in rule.c:
             raise TypeError(f"{rule.name} has no form for {args[-1].dtype}")
-        raises = rule.may_raise(args[-1].dtype)
-        return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=bool(raises))
+        raises = bool(rule.may_raise(args[-1].dtype)) and not _is_harmless(rule, args)
+        return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=raises)
 
     def constant(self, value: Any, dtype: Any) -> Value:
         dtype = np.dtype(dtype)
@@ -238,6 +238,13 @@ class Builder:
             self._known[identity] = known
             self.values.append(known)
         return known
+
+
+def _is_harmless(rule: Rule, args: Sequence[Value]) -> bool:
+    """Whether these operands cannot raise: an integer is divided by a number that is neither 0 nor -1."""
+    divisor = args[-1]
+    is_division = rule.may_raise(divisor.dtype) == INTEGER
+    return is_division and divisor.op == "constant" and int(divisor.data) not in (0, -1)
 
 
 # Combining --------------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
-from capture.inductor.overlap import Overlaps, shape_of, stepped
 from capture.inductor.loops import Access, Builder, Memory, access
+from capture.inductor.overlap import Overlaps, shape_of, stepped, view_of
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
 from capture.ir.op import Flatten, Join, Pointwise, Reduce, Store, Strided
@@ -62,7 +62,8 @@ class Read:
 class Unit:
     """One thing to do. ``kind`` is map, reduce or extern; ``axes`` are the loop symbols of the dims of ``domain``
     (0 where the size is 1). ``value`` is what is computed at each point, ``target`` the view that a map writes
-    (for stores and parts of a join), ``reduced`` the dims that a reduction combines.
+    (for stores and parts of a join), ``reduced`` the dims that a reduction combines. Units of different windows of
+    the program are never in one kernel.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Unit:
     memory: Memory | None = None
     target: Strided | None = None
     reduced: frozenset[int] = frozenset()
+    window: int = 0
     number: int = -1
     reads: list[Read] = field(default_factory=list)
     before: set[Unit] = field(default_factory=set)
@@ -125,7 +127,7 @@ class Lowered:
         view = self._views.get(node)
         if view is None:
             if node.kind == "call" and node.op.is_view:
-                view = node.op.lower.strided(self.strided(node.args[0]), **node.params)
+                view = view_of(node.op).strided(self.strided(node.args[0]), **node.params)
             else:
                 view = self.memory[buffer(node)].whole
             self._views[node] = view
@@ -321,7 +323,7 @@ class _Splitter:
         shape = operand.type.shape
         leaves_out = product(shape) != product(node.type.shape) and node.target != "broadcast_to"
         for (unit, index), reading in demands.items():
-            below = tuple(node.op.lower.index(index, shape, **node.params))
+            below = tuple(view_of(node.op).index(index, shape, **node.params))
             whole = reading.whole and not leaves_out
             self.demand(operand, unit, below, Reading(reading.view, reading.index, whole))
 
@@ -350,6 +352,7 @@ class _Splitter:
 
     # units ------------------------------------------------------------------------------------------------------
     def add(self, unit: Unit) -> Unit:
+        unit.window = self.estimates.window[unit.node]
         self.lowered.units.append(unit)
         self.lowered.writers.setdefault(unit.node, []).append(unit)
         if unit.target is None:
@@ -464,7 +467,7 @@ class _Estimates:
         for node in graph:
             self.window[node] = count // MOST_NODES
             cost, reads, expiry = 0.0, 0, never
-            if node.kind == "call" and (node.op.is_view or is_pointwise(node)):
+            if node not in lowered.memory and node.kind == "call" and (node.op.is_view or is_pointwise(node)):
                 inputs = node.inputs
                 cost = sum(self.cost[value] for value in inputs)
                 reads = sum(self.reads[value] for value in inputs)
@@ -526,6 +529,7 @@ def _cost_of(target: str, dtypes: tuple[np.dtype, ...], params: Any, dtype: np.d
 def loop_dtypes(node: Node) -> tuple[np.dtype, ...]:
     """The dtypes to which the operands of a pointwise node are cast before its element is computed."""
     lowering = node.op.lower
+    assert isinstance(lowering, Pointwise)
     if lowering.loop is not None:
         types = map_nodes(node.args, lambda operand: operand.type)
         return tuple(map(np.dtype, lowering.loop(*types, **map_params(node.params))))

@@ -78,7 +78,7 @@ def place_in_arena(lives: Mapping[Memory, tuple[int, int]]) -> tuple[dict[Memory
     """
     offsets: dict[Memory, Size] = {}
     placed: list[tuple[int, int, tuple[int, int]]] = []
-    end: Size = 0
+    highest = 0
     static = [memory for memory in lives if isinstance(byte_size(memory), int)]
     for memory in sorted(static, key=lambda memory: -_aligned(byte_size(memory))):
         size, (born, dies) = _aligned(byte_size(memory)), lives[memory]
@@ -88,7 +88,8 @@ def place_in_arena(lives: Mapping[Memory, tuple[int, int]]) -> tuple[dict[Memory
                 offset = high
         offsets[memory] = offset
         placed.append((offset, offset + size, (born, dies)))
-        end = max(end, offset + size)
+        highest = max(highest, offset + size)
+    end: Size = highest
     for memory in lives:
         if memory not in offsets:
             offsets[memory] = end

@@ -23,12 +23,12 @@ import numpy as np
 
 from capture.inductor.loops import Access, Builder, Memory, Reduction, Value, access
 from capture.inductor.lower import Index, Lowered, Unit, broadcast_index, loop_dtypes, operand_points
-from capture.inductor.overlap import shape_of
+from capture.inductor.overlap import shape_of, view_of
 from capture.inductor.schedule import Group, Schedule, is_chunked, lane_axis
 from capture.inductor.vocabulary import DEAR
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import Pointwise, Reduce
-from capture.ir.shapes import Expr, Size, Symbol, evaluate, product, substitute
+from capture.ir.shapes import Expr, Size, Symbol, evaluate, product
 from capture.ir.types import Layout, keep_order
 
 TILE = 4096
@@ -37,8 +37,8 @@ TILE = 4096
 CHUNK = 1 << 15
 """Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
 
-CACHE_BYTES = 1 << 18
-"""Bytes of a block of columns that is walked more than once."""
+BLOCK = 512
+"""Columns of one block: fewer would read too little of each page, more would leave threads without work."""
 
 MOST_SAVED = 1 << 16
 """Elements of a row up to which its dear values are saved; beyond that the row would leave the cache anyway."""
@@ -54,7 +54,7 @@ class Axis:
 
 @dataclass(eq=False, slots=True)
 class Write:
-    """``value`` goes to ``place`` in pass ``phase``: in its loop, or where it does not depend on the inner axes before it."""
+    """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis."""
 
     place: Access
     value: Value
@@ -178,7 +178,9 @@ class _Elements:
         pending = list(self.group.units)
         position = self.lowered.order
         for node in order:
-            while pending and (position[pending[0].node] < position[node] or self.is_given(node) and pending[0].node is node):
+            while pending and (
+                position[pending[0].node] < position[node] or (self.is_given(node) and pending[0].node is node)
+            ):
                 self.finish(pending.pop(0))
             for index in self.points[node]:
                 self.results[node, index] = self.evaluate(node, index)
@@ -222,7 +224,7 @@ class _Elements:
 
     def is_loaded(self, node: Node) -> bool:
         owner = root(node)
-        if owner in self.made or owner in self.stored and owner.target == "store":
+        if owner in self.made or (owner in self.stored and owner.target == "store"):
             return False
         return buffer(owner) in self.lowered.memory
 
@@ -232,7 +234,7 @@ class _Elements:
             if root(node) in self.stored:
                 yield root(node), ()
             else:
-                yield operand, tuple(node.op.lower.index(index, operand.type.shape, **node.params))
+                yield operand, tuple(view_of(node.op).index(index, operand.type.shape, **node.params))
             return
         yield from operand_points(node, index)
 
@@ -271,6 +273,7 @@ class _Elements:
     def alone(self, node: Node, value: Value) -> Value:
         """The reduction of a single element."""
         builder, lowering, dtype = self.builder, node.op.lower, node.type.dtype
+        assert isinstance(lowering, Reduce)
         if lowering.combine.startswith("arg"):
             return builder.constant(0, dtype)
         if lowering.prepare is not None:
@@ -346,7 +349,9 @@ def _arrange(name: str, group: Group, lowered: Lowered, elements: _Elements) -> 
     return Nest(name, group, form, outer, lanes, inner, values, reductions, elements.writes)  # type: ignore[arg-type]
 
 
-def _loop_order(axes: Sequence[Axis], values: Sequence[Value], writes: Sequence[Write], lowered: Lowered) -> tuple[int, ...]:
+def _loop_order(
+    axes: Sequence[Axis], values: Sequence[Value], writes: Sequence[Write], lowered: Lowered
+) -> tuple[int, ...]:
     """Outermost first, as NumPy's iterator nests the axes of these operands: what is written counts first."""
     places = [write.place for write in writes] + [value.data for value in values if value.op == "load"]
     layouts = []
@@ -431,7 +436,8 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
     items = product(axis.size for axis in nest.inner)
     if nest.form == "columns":
         assert nest.lanes is not None
-        nest.width = _block_width(nest, items)
+        lanes = nest.lanes.size
+        nest.width = max(1, min(BLOCK, lanes)) if isinstance(lanes, int) else BLOCK
     if nest.form == "map":
         if nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
             nest.chunk = TILE
@@ -443,21 +449,6 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
         nest.chunk = max(1, CHUNK // each)
     if not nest.chunk and isinstance(items, int) and items:
         nest.batch = max(1, TILE // (items * max(nest.width, 1)))
-
-
-def _block_width(nest: Nest, items: Size) -> int:
-    """Lanes of a block: few where its rows are walked again, so that they stay in the cache, but whole cache lines."""
-    assert nest.lanes is not None
-    widest = 1024
-    if nest.phases > 1 and isinstance(items, int):
-        itemsize = max((value.dtype.itemsize for value in nest.values if value.op == "load"), default=4)
-        widest = max(32, min(widest, CACHE_BYTES // max(1, items * itemsize) // 32 * 32))
-    lanes = nest.lanes.size
-    if not isinstance(lanes, int):
-        return widest
-    if lanes > 256 and not nest.outer:
-        widest = min(widest, max(64, (lanes + 7) // 8 // 32 * 32))
-    return max(1, min(widest, lanes))
 
 
 def _save_dear(nest: Nest) -> None:

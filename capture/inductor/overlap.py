@@ -15,7 +15,7 @@ from typing import Any
 
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Step, Transformer, buffer
-from capture.ir.op import Pointwise, Strided
+from capture.ir.op import Pointwise, Strided, ViewOf
 from capture.ir.shapes import Size
 from capture.ir.types import ArrayType
 
@@ -24,9 +24,15 @@ def shape_of(value: Any) -> tuple[Size, ...]:
     return value.type.shape if isinstance(value.type, ArrayType) else ()
 
 
+def view_of(op: ops.Op) -> ViewOf:
+    """How a view op shows its operand."""
+    assert isinstance(op.lower, ViewOf)
+    return op.lower
+
+
 def stepped(view: Strided, step: Step) -> Strided:
     """A view of a view."""
-    return ops.get(step.op).lower.strided(view, **dict(step.params))  # type: ignore[union-attr]
+    return view_of(ops.get(step.op)).strided(view, **dict(step.params))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,9 @@ def partials_of(nest: Nest) -> dict[Reduction, list[Memory]]:
         return {}
     first = nest.inner[0].size
     assert isinstance(first, int)
-    count = product([*(axis.size for axis in nest.outer), -(-first // nest.chunk), nest.lanes.size if nest.lanes else 1])
+    count = product(
+        [*(axis.size for axis in nest.outer), -(-first // nest.chunk), nest.lanes.size if nest.lanes else 1]
+    )
     result: dict[Reduction, list[Memory]] = {}
     for reduction in nest.reductions:
         name = f"{reduction.node.name}_chunks"
@@ -98,7 +100,9 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
     unit = rendered.unit
     fast = Body(nest, unit, FAST, partials)
     text = fast.build()
-    needs_check = nest.raises and any(v.node is not None for v in nest.values) or any(r.may_raise for r in nest.reductions)
+    needs_check = (nest.raises and any(v.node is not None for v in nest.values)) or any(
+        r.may_raise for r in nest.reductions
+    )
     scratch = fast.scratch.bytes
     if needs_check:
         checked = Body(nest, unit, CHECKED, partials)
@@ -117,10 +121,10 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
 
 def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> KernelText:
     first = ("const i64 first = begin;",) if body.mode == CHECKED else ()
+    opaque = ["i64 all_bits = -1;", '__asm__("" : "+r"(all_bits));'] if body.opaque else []
     gathered = [f"u32 {name} = 0;" for name in body.noted]
-    declarations = (
-        *_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations(), *first, *gathered
-    )  # fmt: skip
+    sources = (*_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations())
+    declarations = (*sources, *first, *opaque, *gathered)
     decode = tuple(_decode(nest, body.unit, body.mode))
     return KernelText(
         name,
@@ -280,7 +284,10 @@ def _template() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("capture.inductor"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=jinja2.PackageLoader("capture.inductor"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     return environment.get_template("unit.c.jinja")
 

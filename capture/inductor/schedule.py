@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from capture.inductor.loops import Access, Memory, access
 from capture.inductor.lower import Lowered, Read, Unit
 from capture.ir.graph import Node, buffer
-from capture.ir.shapes import Size, Symbol, product, substitute
+from capture.ir.shapes import Expr, Size, Symbol, product, substitute
 
 LONG = 1 << 15
 """Reduced elements from which a reduction with few results is cut into chunks, so that all threads share it."""
@@ -30,6 +30,9 @@ FEW_ROWS, FEW_LANES = 4, 256
 
 SIBLINGS = 8
 """Groups that read the same memory and are tried as partners of a unit that nothing else ties to a group."""
+
+SHORT, LENGTHENED = 15, 63
+"""An innermost axis of at most so many elements is left to another one that has more than so many."""
 
 AXES = tuple(Symbol(f"axis{number}") for number in range(64))
 
@@ -107,7 +110,11 @@ def _materialise(result: Schedule) -> None:
     for unit in lowered.units:
         for read in unit.reads:
             maker = lowered.unit_of.get(read.leaf)
-            if maker is not None and maker.memory is None and result.group_of.get(maker) is not result.group_of.get(unit):
+            if (
+                maker is not None
+                and maker.memory is None
+                and result.group_of.get(maker) is not result.group_of.get(unit)
+            ):
                 maker.memory = lowered.give_memory(maker.node, "arena")
     for unit in lowered.units:
         if unit.memory is not None:
@@ -145,7 +152,7 @@ def _in_order(lowered: Lowered, groups: Sequence[Group]) -> list[Group | Unit]:
 
 # Grouping ---------------------------------------------------------------------------------------------------------
 class _Grouping:
-    """Takes units in program order; each starts a group, which is merged with those that it reads or shares data with."""
+    """Takes units in program order; each starts a group, which is merged with those it reads or shares data with."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
@@ -160,7 +167,7 @@ class _Grouping:
             self.group_of[unit] = group
             for other in self.candidates(unit):
                 partner, group = self.group_of.get(other), self.group_of[unit]
-                if partner is not None and partner is not group:
+                if partner is not None and partner is not group and other.window == unit.window:
                     self.try_merge(partner, group)
             for memory in self.memories(unit):
                 self.readers.setdefault(memory, []).append(unit)
@@ -224,7 +231,7 @@ def merge(early: Group, late: Group, lowered: Lowered) -> Group | None:
 
 
 def _tied_axes(early: Group, late: Group, lowered: Lowered) -> dict[int, int] | None:
-    """Which axis of ``early`` meets which of ``late`` in what one reads of the other; None where elements do not meet."""
+    """Which axis of ``early`` meets which of ``late`` where one reads the other; None where elements do not meet."""
     ties: dict[int, int] = {}
     for group, other, forward in ((late, early, False), (early, late, True)):
         for unit in group.units:
@@ -242,9 +249,7 @@ def _tied_axes(early: Group, late: Group, lowered: Lowered) -> dict[int, int] | 
     return ties if len(set(ties.values())) == len(ties) else None
 
 
-def _axes_of_read(
-    unit: Unit, group: Group, read: Read, maker: Unit, other: Group
-) -> list[tuple[int, int]] | None:
+def _axes_of_read(unit: Unit, group: Group, read: Read, maker: Unit, other: Group) -> list[tuple[int, int]] | None:
     """Pairs (axis of the reader, axis of the maker), if the read takes the maker's element at the same point."""
     pairs: list[tuple[int, int]] = []
     for position, made in zip(read.index, maker.result_index, strict=True):
@@ -277,7 +282,7 @@ def _same_axes(early: Group, late: Group, ties: Mapping[int, int]) -> Group | No
 
 def _late_is_kept(early: Group, late: Group, ties: Mapping[int, int]) -> Group | None:
     """``late`` runs over the kept axes of ``early``: an epilogue."""
-    if late.reduced or not early.reduced or not ties and late.axes:
+    if late.reduced or not early.reduced or (not ties and late.axes):
         return None
     renamed = _complete(early, late, ties, early.kept, range(len(late.axes)))
     return None if renamed is None else _joined(early, late, renamed, early.reduced)
@@ -285,7 +290,7 @@ def _late_is_kept(early: Group, late: Group, ties: Mapping[int, int]) -> Group |
 
 def _early_is_kept(early: Group, late: Group, ties: Mapping[int, int]) -> Group | None:
     """``early`` runs over the kept axes of ``late``: what each row needs first."""
-    if early.reduced or not late.reduced or not ties and early.axes:
+    if early.reduced or not late.reduced or (not ties and early.axes):
         return None
     renamed = _complete(late, early, {b: a for a, b in ties.items()}, late.kept, range(len(early.axes)))
     return None if renamed is None else _joined(late, early, renamed, late.reduced)
@@ -367,7 +372,7 @@ def in_group(place: Access, unit: Unit, group: Group) -> Access:
         if isinstance(axis, Symbol) and number is not None
     }
     strides = tuple(sorted(((renamed[a], s) for a, s in place.strides), key=lambda item: item[0].name))
-    rest = place.rest if isinstance(place.rest, int) else substitute(place.rest, renamed)
+    rest = place.rest if isinstance(place.rest, int) else substitute(place.rest, dict[Expr, Size](renamed.items()))
     return Access(place.memory, place.base, strides, rest)
 
 
@@ -381,9 +386,9 @@ def _keeps_memory_order(merged: Group, lowered: Lowered) -> bool:
         return True
     for unit in merged.units:
         place = write_access(lowered, merged, unit)
-        if place is not None and any(place != other for _, other in writes.get(place.memory, ())):
-            if not all(_is_part(writer) for writer, _ in writes[place.memory]):
-                return False
+        others = writes.get(place.memory, ()) if place is not None else ()
+        if any(place != other for _, other in others) and not all(_is_part(writer) for writer, _ in others):
+            return False
         for read in unit.reads:
             others = writes.get(lowered.memory.get(buffer(read.leaf)), ())  # type: ignore[arg-type]
             place = read_access(lowered, merged, unit, read) if others else None
@@ -399,7 +404,7 @@ def _is_part(unit: Unit) -> bool:
 
 # The shape of a nest ----------------------------------------------------------------------------------------------
 def accesses(lowered: Lowered, group: Group) -> Iterator[tuple[Access, bool]]:
-    """All accesses to memory of a nest, and whether they write; reads of its own units count where they are in memory."""
+    """All accesses of a nest to memory, and whether they write; what its units read of each other is not in memory."""
     for unit in group.units:
         for read in unit.reads:
             maker = lowered.unit_of.get(read.leaf)
@@ -420,7 +425,14 @@ def lane_axis(lowered: Lowered, group: Group) -> int | None:
             if isinstance(stride, int):
                 votes[AXES.index(axis)] += weight if abs(stride) == 1 else 0.001 * weight / max(abs(stride), 1)
     best = max(range(len(votes)), key=lambda axis: (votes[axis], axis))
-    return best
+    longer = [axis for axis, size in enumerate(group.axes) if not _is_at_most(size, LENGTHENED)]
+    other = max(longer, key=lambda axis: (votes[axis], axis), default=best)
+    walks_again = other in group.reduced and best not in group.reduced  # all of the memory, for each result
+    return other if _is_at_most(group.axes[best], FEW_ROWS if walks_again else SHORT) else best
+
+
+def _is_at_most(size: Size, limit: int) -> bool:
+    return isinstance(size, int) and size <= limit
 
 
 def is_chunked(group: Group, lowered: Lowered) -> bool:

@@ -221,10 +221,7 @@ RULES: Mapping[str, Rule] = {rule.name: rule for rule in (*_arithmetic(), *_logi
 DEAR = 0.25
 """Nanoseconds from which a value is kept, not computed again."""
 
-VECTOR_MATH = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh cbrt "
-    "atan2 hypot pow erf erfc".split()
-)
+VECTOR_MATH = frozenset({function for function, _, _ in _MATH.values()} | {"atan2", "hypot", "pow", "erf", "erfc"})
 """Functions that libmvec has for float and double; the attribute on any other leaves symbols unresolved."""
 
 
@@ -281,10 +278,12 @@ def literal(value: Any, dtype: np.dtype) -> str:
 
 def _float_literal(value: np.floating, suffix: str) -> str:
     if np.isnan(value):
-        return f"__builtin_nan{suffix}(\"\")"
+        return f'__builtin_nan{suffix}("")'
     if np.isinf(value):
         return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
-    text = np.format_float_positional(value, trim="0") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(float(value))
+    text = (
+        np.format_float_positional(value, trim="0") if 1e-5 <= abs(value) < 1e16 or value == 0 else repr(float(value))
+    )
     if float(text) != float(value) and suffix == "":
         text = float(value).hex()
     text = f"{text}{suffix}"
