@@ -41,7 +41,7 @@ def _duplicate(value, memo):
         new = type(value)(_duplicate(item, memo) for item in value)
     elif type(value) is dict:
         new = {key: _duplicate(item, memo) for key, item in value.items()}
-    elif callable(value) or isinstance(value, type(np)):
+    elif callable(value) or isinstance(value, type(np)) or type(value) is object:
         new = value
     else:
         new = copy.deepcopy(value)

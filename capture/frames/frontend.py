@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 import sysconfig
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from capture import config, log
+from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
 from capture.frames.assemble import Assembler
 from capture.frames.breaks import BreakRecord, record
@@ -64,6 +64,8 @@ def compile_frame(
             compilation.trace.memory.release()
     except Unsupported:
         raise
+    except RecursionError:  # the user's, who is that deep already
+        return None
     except ToolchainError as error:
         if settings.options.strict:
             raise
@@ -181,18 +183,20 @@ class _Compilation:
 
     def _guards(self) -> tuple[Guard, ...]:
         """The guards of the trace, and what writes to the caller's arrays rely on."""
-        guards = {(guard.source, type(guard.check)): guard for guard in self.trace.guards}
-        extra: list[Guard] = []
-        written = self.graph.written if self.graph is not None else ()
-        arrays = [node for node in self.graph.placeholders if _is_array(node)] if self.graph is not None else []
-        for node in written:
-            source = _source(self._input(node))
-            known = guards[source, ArrayIs]
-            guards[source, ArrayIs] = Guard(source, _writeable(known.check), known.line, "it is written")
+        if self.graph is None or not self.graph.written:
+            return self.trace.guards
+        written = {_source(self._input(node)) for node in self.graph.written}
+        arrays = [_source(self._input(node)) for node in self.graph.placeholders if _is_array(node)]
+        guards: list[Guard] = []
+        for guard in self.trace.guards:
+            if guard.source not in written or not isinstance(guard.check, ArrayIs):
+                guards.append(guard)
+                continue
+            guards.append(replace(guard, check=replace(guard.check, writeable=True), why="it is written"))
             for other in arrays:
-                if other is not node and not (other in written and arrays.index(other) < arrays.index(node)):
-                    extra.append(Guard(source, NoOverlap(_source(self._input(other))), known.line, "it is written"))
-        return (*guards.values(), *extra)
+                if other not in written or arrays.index(guard.source) < arrays.index(other):
+                    guards.append(Guard(guard.source, NoOverlap(other), guard.line, "it is written"))
+        return tuple(guards)
 
     # the variant --------------------------------------------------------------------------------------------------
     def variant(self) -> Variant:
@@ -204,9 +208,22 @@ class _Compilation:
             variant = self._with_code(guards, info)
         self.settings.record.guards.extend(guards)
         self.settings.record.variants.append(variant)
-        log.emit("guards", lambda: f"{self.function.__qualname__}\n" + "\n".join(map(str, guards)))
-        log.emit("bytecode", lambda: f"{decode(self.function.__code__)}\n->\n{decode(variant.code)}")
+        self._report(guards, variant)
         return variant
+
+    def _report(self, guards: Sequence[Guard], variant: Variant) -> None:
+        texts: dict[str, Callable[[], str]] = {
+            "guards": lambda: "\n".join(map(str, guards)),
+            "bytecode": lambda: f"{decode(self.function.__code__)}\n->\n{decode(variant.code)}",
+        }
+        for topic, text in texts.items():
+            log.emit(topic, lambda text=text: f"{self.function.__qualname__}\n{text()}")  # type: ignore[misc]
+        files = {f"{topic}.txt": text for topic, text in texts.items()}
+        if (graph := self.graph) is not None:
+            files |= {"graph.txt": lambda: str(graph), "graph.py": graph.python_code}
+        if (plan := getattr(self.runner, "plan", None)) is not None:
+            files["kernels.c"] = lambda: plan.source
+        debug.write(self.function.__qualname__, files)
 
     def _without_graph(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         """Nothing to compute with arrays: the plain code, as long as these guards hold."""
@@ -285,10 +302,6 @@ def _source(value: GraphValue) -> Source:
 
 def _is_array(node: Node) -> bool:
     return isinstance(node.type, ArrayType) and not node.type.scalar
-
-
-def _writeable(check: Any) -> ArrayIs:
-    return ArrayIs(check.dtype, check.shape, check.layout, True)
 
 
 def first_index(code: CodeType) -> int:

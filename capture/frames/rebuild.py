@@ -25,7 +25,14 @@ from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, ViewValue
 from capture.frames.values.functions import CellValue, ClosureValue, MethodValue
-from capture.frames.values.iterators import EnumerateIterator, ReversedIterator, SequenceIterator, ZipIterator
+from capture.frames.values.iterators import (
+    DictIterator,
+    EnumerateIterator,
+    IteratorValue,
+    ReversedIterator,
+    SequenceIterator,
+    ZipIterator,
+)
 from capture.ir import op as ops
 from capture.ir.graph import Node, region
 
@@ -37,6 +44,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     ViewValue: lambda value: (value.owner,),
     MethodValue: lambda value: (value.owner,),
     SequenceIterator: lambda value: (value.over,),
+    DictIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
     EnumerateIterator: lambda value: (value.inner,),
     ZipIterator: lambda value: value.inners,
@@ -45,7 +53,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
 }
 """What a value is made of, for families that are."""
 
-ONE_OBJECT = (ListValue, DictValue, ClosureValue, SequenceIterator, ReversedIterator, EnumerateIterator, ZipIterator)
+ONE_OBJECT = (ListValue, DictValue, ClosureValue, IteratorValue)
 """Families whose objects must be made once though they are needed in several places; tuples too, for identity."""
 
 
@@ -212,6 +220,10 @@ class Builder:
         for arg in args:
             self.value(arg)
         self.assembler.call(len(args))
+
+    def finish_call(self, count: int) -> None:
+        """[function, argument, ...] -> [result]"""
+        self.assembler.call(count)
 
     def attribute(self, owner: Value, name: str) -> None:
         self.value(owner)

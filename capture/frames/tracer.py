@@ -15,9 +15,9 @@ everything it changed goes through the journal, and the graph is cut back.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,9 @@ from capture.frames.values import binding, calls, operations
 from capture.frames.values.arrays import graph_value
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
-from capture.frames.values.containers import DictValue, TupleValue
+from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, FunctionValue, MethodValue
-from capture.frames.values.iterators import SequenceIterator
+from capture.frames.values.iterators import DictIterator, SequenceIterator
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.wrap import SHARED, wrap
 from capture.ir import op as ops
@@ -240,12 +240,15 @@ class Tracer:
         return known
 
     def constant(self, value: Any) -> Value:
-        """A value for an object computed while tracing."""
-        if type(value) is tuple:
-            return TupleValue([self.constant(item) for item in value])
-        if callable(value) and not isinstance(value, np.generic):
+        """A value for an object computed while tracing; mutable ones are taken apart, to be made anew each time."""
+        make = MADE_OF.get(type(value))
+        if make is not None:
+            return make(self, value)
+        if type(value) in KNOWN or isinstance(value, np.dtype):
+            return Constant(value)
+        if type(value) in CALLABLE:
             return CallableValue(value)
-        return Constant(value)
+        raise GraphBreak(f"an object of type {type(value).__qualname__} is made by Python")
 
     def code_constant(self, value: Any) -> Value:
         """What LOAD_CONST pushes; the very object is used again where a container of it is needed."""
@@ -268,6 +271,10 @@ class Tracer:
 
     def iterator(self, over: Value) -> Value:
         return SequenceIterator(over)
+
+    def dict_iterator(self, owner: DictValue, over: DictValue | ViewValue) -> Value:
+        self.journal.set(owner, "iterated", True)
+        return DictIterator(over)
 
     def global_value(self, frame: Frame, name: str) -> Value:
         """A global, or else a builtin, of a frame's function."""
@@ -353,6 +360,15 @@ class Tracer:
     def check_size(self) -> None:
         if len(self.graph) > LARGEST:
             raise GraphBreak(f"the graph has more than {LARGEST} nodes", "size")
+
+
+MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {
+    tuple: lambda tracer, value: TupleValue([tracer.constant(item) for item in value]),
+    list: lambda tracer, value: ListValue([tracer.constant(item) for item in value]),
+    dict: lambda tracer, value: DictValue({key: tracer.constant(item) for key, item in value.items()}),
+}
+KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset}
+CALLABLE = frozenset({type, BuiltinFunctionType, np.ufunc})
 
 
 def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Settings) -> Trace:

@@ -13,6 +13,7 @@ from capture.frames.values import special
 from tests.helpers import captured, numbers
 
 RATE = 0.5
+THREE = {"k": 3}
 TABLE = {"a": 2.0, "b": (1, 2)}
 WEIGHTS = numbers(3)
 
@@ -45,7 +46,7 @@ WHOLE = {
     "global dict": lambda x, y: x * TABLE["a"] + y * TABLE["b"][1],
     "helper": lambda x, y: scaled(x) + scaled(y, 3.0) + scaled(x, factor=0.5),
     "variadic helper": lambda x, y: variadic(x, y, k=2, shift=1),
-    "star arguments": lambda x, y: variadic(*(x, y), **dict(k=3)),
+    "star arguments": lambda x, y: variadic(*(x, y), **THREE),
     "recursion": lambda x, y: recursive(x, 3) + y,
     "tuple": lambda x, y: (x + y, (x, 1), x - y),
     "list and dict": lambda x, y: [x + 1, {"sum": x + y, "x": x}],
@@ -580,3 +581,74 @@ def test_declared_effects_are_the_real_ones():
             seen.add(instruction.op)
             assert effect.pushes - effect.pops(instruction.arg) == stack_effect(instruction), instruction
     assert len(seen) > 12
+
+
+A, B, C = (object() for _ in range(3))
+
+
+def test_each_identity_is_guarded():
+    def f(x, which):
+        if which is A:
+            return x + 1
+        if which is B:
+            return x + 2
+        return x + 3 if which is C else x
+
+    run = captured(f)
+    for which in (C, B, A, None, C, A, B):
+        run(numbers(3), which)
+
+
+def test_mutable_results_are_made_anew():
+    def f(x):
+        parts = "a.b.c".split(".")
+        print(parts.pop(0))
+        return parts, x + 1
+
+    run = captured(f)
+    for _ in range(3):
+        assert run(numbers(3))[0] == ["b", "c"]
+
+
+def test_iterators_keep_their_place():
+    def f(x):
+        table = {"a": x, "b": x + 1}
+        keys, values, pairs = iter(table), iter(table.values()), iter(table.items())
+        items = [1, 2]
+        done, half = iter(items), iter(items)
+        found = [next(keys), next(half), *done]
+        print("now")
+        items.append(3)
+        return found, list(keys), list(values), list(pairs), list(done), list(half)
+
+    run = captured(f)
+    run(numbers(3))
+    run(numbers(3))
+
+
+def test_dict_that_grows_under_a_loop():
+    def f(x):
+        table = {"a": x}
+        for key in table:
+            table[key + "b"] = x
+        return table
+
+    run = captured(f)
+    run(numbers(3))
+
+
+def test_list_in_itself():
+    def f(x):
+        items = [x]
+        items.append(items)
+        return len(items), items[1] is items
+
+    captured(f)(numbers(3))
+
+
+def test_deep_recursion_of_the_user():
+    def f(x, n):
+        return x if n == 0 else f(x, n - 1) + 1
+
+    run = captured(f)
+    run(numbers(3), 5000)

@@ -13,6 +13,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.bytecode import decode
 from capture.frames.guards import Missing
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import Global, Source
@@ -38,6 +39,8 @@ def why_not_inline(code: CodeType) -> str:
             return words
     if not code.co_flags & inspect.CO_NEWLOCALS or not code.co_flags & inspect.CO_OPTIMIZED:
         return "has no fast locals"
+    if code.co_cellvars and decode(code).sees_locals:
+        return "may read its variables by name"  # in resumed code CPython would show it the cells themselves
     return ""
 
 

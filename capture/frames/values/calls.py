@@ -320,8 +320,6 @@ def _call_pure(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Map
     result = tracer.evaluate(function, args, kwargs)
     if isinstance(result, Constant) and type(result.value) in (str, bytes) and len(result.value) > LARGEST_LENGTH:
         raise GraphBreak(f"{function.__name__} gives a very long string", "size")
-    if isinstance(result, Constant) and type(result.value) is list:
-        return ListValue([tracer.constant(item) for item in result.value])
     return result
 
 

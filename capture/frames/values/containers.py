@@ -7,7 +7,7 @@ changed while tracing; one that comes from outside may be read under guards, a c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -111,6 +111,7 @@ class ListValue(SequenceValue):
 
     def change(self, tracer: Tracer, values: Sequence[Value]) -> None:
         require_own(self)
+        require_no_circle(self, values)
         tracer.journal.set(self, "values", tuple(values))
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
@@ -131,12 +132,13 @@ class ListValue(SequenceValue):
 class DictValue(Value):
     """A dict with plain keys. ``entries`` maps keys to values; it is replaced when the dict changes."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "iterated")
     noun = "dict"
 
     def __init__(self, entries: Mapping[Any, Value], source: Source | None = None) -> None:
         super().__init__(source)
         self.entries = dict(entries)
+        self.iterated = False  # an iterator may be under way, which would notice other keys
 
     def python_type(self, tracer: Tracer) -> type:
         return dict
@@ -166,6 +168,9 @@ class DictValue(Value):
 
     def change(self, tracer: Tracer, entries: Mapping[Any, Value]) -> None:
         require_own(self)
+        if self.iterated and entries.keys() != self.entries.keys():
+            raise GraphBreak("a dict gets or loses keys after a loop over it has begun")
+        require_no_circle(self, entries.values())
         tracer.journal.set(self, "entries", dict(entries))
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
@@ -175,7 +180,7 @@ class DictValue(Value):
         return tuple(map(Constant, self.entries))
 
     def iterate(self, tracer: Tracer) -> Value:
-        return tracer.iterator(TupleValue(self.items(tracer)))
+        return tracer.dict_iterator(self, self)
 
     def concrete(self, tracer: Tracer) -> Any:
         return {key: value.real(tracer).concrete(tracer) for key, value in self.entries.items()}
@@ -232,6 +237,17 @@ class SliceValue(Value):
 def require_own(value: Value) -> None:
     if value.source is not None:
         raise GraphBreak(f"{value.describe()} outlives the call and is changed", "write")
+
+
+def require_no_circle(owner: Value, values: Iterable[Value]) -> None:
+    """Refuse to put a container into itself: it could not be built in one go."""
+    for value in values:
+        if value is owner:
+            raise GraphBreak(f"a {owner.noun} becomes part of itself")
+        if value.source is None:
+            inner = value.values if isinstance(value, SequenceValue) else ()
+            inner = value.entries.values() if isinstance(value, DictValue) else inner
+            require_no_circle(owner, inner)
 
 
 def call_row(
@@ -371,7 +387,7 @@ class ViewValue(Value):
         return tuple(rows[self.name]())
 
     def iterate(self, tracer: Tracer) -> Value:
-        return tracer.iterator(TupleValue(self.items(tracer)))
+        return tracer.dict_iterator(self.owner, self)
 
     def rebuild(self, build: Builder) -> None:
         build.method_call(self.owner, self.name)

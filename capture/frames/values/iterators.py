@@ -6,14 +6,14 @@ is rebuilt by making a new one and setting its position, which is what a copy of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.arrays import ArrayValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import TupleValue
+from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -50,20 +50,25 @@ class IteratorValue(Value):
 
 
 class SequenceIterator(IteratorValue):
-    """``iter`` of a tuple, list, range, string or array, at a position."""
+    """``iter`` of a tuple, list, range, string or array, at a position.
 
-    __slots__ = ("index", "over")
+    One that has come to its end stays there, though its list may grow.
+    """
+
+    __slots__ = ("ended", "index", "over")
 
     def __init__(self, over: Value) -> None:
         super().__init__()
         self.over = over
         self.index = 0
+        self.ended = False
 
     def remaining(self, tracer: Tracer) -> int:
-        return self.over.length(tracer) - self.index
+        return 0 if self.ended else self.over.length(tracer) - self.index
 
     def advance(self, tracer: Tracer) -> Value | None:
         if self.remaining(tracer) <= 0:
+            tracer.journal.set(self, "ended", True)
             return None
         item = self.over.item(tracer, Constant(self.index))
         tracer.journal.set(self, "index", self.index + 1)
@@ -71,7 +76,9 @@ class SequenceIterator(IteratorValue):
 
     def rebuild(self, build: Builder) -> None:
         over = self.over
-        if isinstance(over, Constant) and type(over.value) is range:
+        if self.ended and isinstance(over, ListValue):
+            build.call(iter, (ListValue(()),))
+        elif isinstance(over, Constant) and type(over.value) is range:
             build.constant(over.value[self.index :])
             build.iterate()
         elif isinstance(over, ArrayValue) and self.index:
@@ -84,6 +91,42 @@ class SequenceIterator(IteratorValue):
             build.iterate()
             if self.index:
                 build.set_state(self.index)
+
+
+class DictIterator(IteratorValue):
+    """``iter`` of a known dict or of its keys, values or items, at a position."""
+
+    __slots__ = ("index", "over")
+
+    def __init__(self, over: DictValue | ViewValue) -> None:
+        super().__init__()
+        self.over = over
+        self.index = 0
+
+    def remaining(self, tracer: Tracer) -> int:
+        return self.over.length(tracer) - self.index
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        if self.remaining(tracer) <= 0:
+            return None
+        item = self.over.items(tracer)[self.index]
+        tracer.journal.set(self, "index", self.index + 1)
+        return item
+
+    def rebuild(self, build: Builder) -> None:
+        """A dict's iterator has no state that could be set; and it notices when the dict grows."""
+        build.constant(advanced)
+        build.value(self.over)
+        build.iterate()
+        build.constant(self.index)
+        build.finish_call(2)
+
+
+def advanced(iterator: Iterator[Any], count: int) -> Iterator[Any]:
+    """The iterator, after ``count`` items."""
+    for _ in range(count):
+        next(iterator)
+    return iterator
 
 
 class ReversedIterator(IteratorValue):
