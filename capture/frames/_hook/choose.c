@@ -2,7 +2,22 @@
 
    In: an entry and the values of the argument slots. Out: run the plain code, run a variant's code, or a finished result.
    A miss asks Python for a new variant; what it returns must hold for the very same slots, else the call runs plainly. */
+#include "arrays.h"
 #include "hook.h"
+
+bool
+is_pointless(const Entry *entry, PyObject *const *slots, Py_ssize_t arguments)
+{
+    if (!entry->idle) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < arguments; i++) {
+        if (slots[i] != NULL && PyArray_CheckExact(slots[i])) {
+            return false;
+        }
+    }
+    return true;
+}
 
 int
 slots_init(Slots *slots, Py_ssize_t capacity)
@@ -126,6 +141,9 @@ choose(Entry *entry, PyObject *function, Slots *slots, Py_ssize_t arguments, Row
 {
     Row *found = find_row(entry, slots->at, function);
     if (found == NULL) {
+        if (is_pointless(entry, slots->at, arguments)) {
+            return PLAIN;
+        }
         Outcome outcome = handle_miss(entry, function, slots, arguments);
         if (outcome != RUN) {
             return outcome;

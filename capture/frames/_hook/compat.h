@@ -154,6 +154,43 @@ recursion_leave(PyThreadState *tstate, int taken)
 #endif
 }
 
+/* ---- the outermost frame ---- */
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define CURRENT_FRAME(tstate) ((tstate)->current_frame)
+#else
+#define CURRENT_FRAME(tstate) ((tstate)->cframe->current_frame)
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+#define RECURSION_LIMIT(tstate) ((tstate)->py_recursion_limit)
+#define RECURSION_REMAINING(tstate) ((tstate)->py_recursion_remaining)
+#else
+#define RECURSION_LIMIT(tstate) ((tstate)->recursion_limit)
+#define RECURSION_REMAINING(tstate) ((tstate)->recursion_remaining)
+#endif
+
+/* What base_leave puts back: the frames that are hidden, and how deep they are. */
+typedef struct {
+    struct _PyInterpreterFrame *frame;
+    int depth;
+} Base;
+
+static inline Base
+base_enter(PyThreadState *tstate)
+{
+    Base base = {CURRENT_FRAME(tstate), RECURSION_LIMIT(tstate) - RECURSION_REMAINING(tstate)};
+    CURRENT_FRAME(tstate) = NULL;
+    RECURSION_REMAINING(tstate) += base.depth;
+    return base;
+}
+
+static inline void
+base_leave(PyThreadState *tstate, Base base)
+{
+    CURRENT_FRAME(tstate) = base.frame;
+    RECURSION_REMAINING(tstate) -= base.depth;
+}
+
 /* ---- attribute values of instances ---- */
 
 /* Where the values of `self` that are not in a dict are, or NULL; `*dict` becomes its dict, or NULL (borrowed). */

@@ -130,12 +130,15 @@ call_armed(PyThreadState *tstate, Entry *entry, PyObject *clone, PyObject *const
            PyObject *kwnames, PyObject *given)
 {
     PyObject *outer = thread.info;
+    int outer_scope = thread.scope;
+    thread.scope = 0;
     thread.info = Py_XNewRef(entry->info);
     hook_arm();
     PyObject *result = call_function(tstate, clone, args, nargsf, kwnames, given);
     hook_disarm();
     Py_XDECREF(thread.info);
     thread.info = outer;
+    thread.scope = outer_scope;
     return result;
 }
 
@@ -147,7 +150,7 @@ run_row(PyThreadState *tstate, Entry *entry, Row *row, PyObject *const *args, si
     PyObject *result = NULL;
     if (follow_defaults(row->clone, entry->function) < 0) {
         Py_XDECREF(given);
-    } else if (row->variant->native && callbacks.nested) {
+    } else if (row->variant->native && callbacks.nested && !entry->of_scope) {
         result = call_armed(tstate, entry, row->clone, args, nargsf, kwnames, given);
     } else {
         result = call_function(tstate, row->clone, args, nargsf, kwnames, given);

@@ -50,6 +50,17 @@ hook_release(void)
 }
 
 void
+hook_set_process_scope(int scope)
+{
+    if (scope != 0 && process_scope == 0) {
+        hook_hold();
+    } else if (scope == 0 && process_scope != 0) {
+        hook_release();
+    }
+    process_scope = scope;
+}
+
+void
 hook_arm(void)
 {
     thread.armed++;
@@ -67,7 +78,7 @@ hook_disarm(void)
 void
 hook_after_fork(void)
 {
-    holders = thread.armed + (thread.given != NULL);
+    holders = thread.armed + (thread.given != NULL) + (process_scope != 0);
     if (holders == 0) {
         uninstall(PyInterpreterState_Get());
     }
@@ -145,7 +156,7 @@ call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, 
     bool hooked = holders > 0 || given != NULL; /* then the hook pays for the run */
     PyCodeObject *outer_announced = thread.announced;
     PyObject *outer_given = thread.given;
-    if (given != NULL || thread.armed > 0) {
+    if (given != NULL || is_armed()) {
         thread.announced = (PyCodeObject *)PyFunction_GET_CODE(function);
         thread.given = given;
         if (given != NULL) {
@@ -262,7 +273,8 @@ capture_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, Record *record)
     if (entry == NULL) {
         return PyErr_Occurred() ? finish_frame(tstate, frame, NULL) : forward(tstate, frame, 0);
     }
-    if (entry->plain) {
+    Py_ssize_t arguments = argument_count(entry->code);
+    if (entry->plain || (entry->count == 0 && is_pointless(entry, frame->localsplus, arguments))) {
         return forward(tstate, frame, 0);
     }
     Row row;
@@ -305,14 +317,15 @@ evaluate(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
     if (thread.quiet || is_watched(tstate, code)) {
         return forward_unhooked(tstate, frame, throwflag);
     }
-    if (!thread.armed || throwflag || !is_capturable(frame, code) || stack_share() < AMPLE_SHARE) {
+    if (!is_armed() || throwflag || !is_capturable(frame, code) || stack_share() < AMPLE_SHARE) {
         return forward(tstate, frame, throwflag);
     }
-    Record *record = record_decide(code);
-    if (record == NULL) {
+    Record *record;
+    int captured = record_decide(code, frame->f_globals, current_scope(), &record);
+    if (captured < 0) {
         return finish_frame(tstate, frame, NULL);
     }
-    return record->decision == CAPTURE ? capture_frame(tstate, frame, record) : forward(tstate, frame, 0);
+    return captured ? capture_frame(tstate, frame, record) : forward(tstate, frame, 0);
 }
 
 /* ---- set-up ---- */

@@ -82,6 +82,8 @@ typedef struct {
     Py_ssize_t count;
     Py_ssize_t slots; /* the most any variant needs */
     bool plain;
+    bool idle;     /* no array work was found: nobody is asked about calls without an array among the arguments */
+    bool of_scope; /* of a function captured by a scope, whose native parts run in that scope as any code does */
     bool of_frames;
     bool busy;
     PyObject *dict;
@@ -110,6 +112,8 @@ typedef struct {
     PyObject *room[ROOM];
 } Slots;
 
+/* Whether nobody is to be asked about calls that no variant fits. */
+bool is_pointless(const Entry *entry, PyObject *const *slots, Py_ssize_t arguments);
 int slots_init(Slots *slots, Py_ssize_t capacity);
 void slots_free(Slots *slots);
 
@@ -149,6 +153,7 @@ void hook_release(void);
 /* Held, and frames of this thread are captured. */
 void hook_arm(void);
 void hook_disarm(void);
+void hook_set_process_scope(int scope);
 void hook_after_fork(void);
 /* Calls a Python function whose frame is not to be captured itself. `given`, stolen, is NULL or the tuple that holds the
    arguments: it is given up as soon as the frame has them. */
@@ -159,9 +164,10 @@ PyObject *call_function(PyThreadState *tstate, PyObject *function, PyObject *con
 
 typedef enum { UNDECIDED, SKIP, CAPTURE, REPLACEMENT } Decision;
 
-/* What is known about a code object whose frames the hook has seen. */
+/* What is known about a code object whose frames the hook has seen. Bit n of the sets is about scope number n. */
 typedef struct Record {
-    Decision decision;
+    Decision decision;       /* for frames below decorated functions */
+    uint64_t asked, inside;  /* for scopes: known, and is its code inside */
     Py_ssize_t count;
     Entry **entries; /* one per global namespace */
     struct Record *previous, *next;
@@ -170,7 +176,10 @@ typedef struct Record {
 int record_init(void);
 Record *record_find(PyCodeObject *code);        /* NULL: never seen */
 int record_replacement(PyCodeObject *code);     /* frames of this code are never captured */
-Record *record_decide(PyCodeObject *code);      /* asks should_capture the first time; NULL: an exception is set */
+/* Whether frames of this code are captured, in a scope or (number 0) below a decorated function; asks the first time.
+   1: yes, by `*record`; 0: no; -1: an exception is set. */
+int record_decide(PyCodeObject *code, PyObject *globals, int scope, Record **record);
+void record_forget_scope(int scope);
 /* NULL: there are too many namespaces, or an exception is set. */
 Entry *record_entry(Record *record, PyCodeObject *code, PyObject *globals);
 void record_forget(PyCodeObject *code);
@@ -181,6 +190,7 @@ void record_forget_all(void);
 /* What this thread is doing. */
 typedef struct {
     int armed;               /* frames are captured */
+    int scope;               /* if so: those of this scope, or 0: those that code of a decorated function calls */
     int quiet;               /* nothing is captured: the compiler itself runs, or the user said so */
     PyObject *info;          /* of the entry whose code armed the hook last (borrowed: that call owns it), or NULL */
     PyCodeObject *announced; /* the next frame of this code runs as it is */
@@ -206,10 +216,28 @@ double stack_share(void);
 #define AMPLE_SHARE 0.25
 #define LEAST_SHARE 0.0625
 
+/* The scope of all threads that have none of their own, or 0. */
+extern int process_scope;
+
+/* Scopes are numbered from 1. */
+#define MOST_SCOPES 63
+
+static inline bool
+is_armed(void)
+{
+    return thread.armed > 0 || process_scope != 0;
+}
+
+static inline int
+current_scope(void)
+{
+    return thread.armed > 0 ? thread.scope : process_scope;
+}
+
 /* ---- module.c ---- */
 
 typedef struct {
-    PyObject *miss, *should_capture;
+    PyObject *miss, *should_capture, *in_scope;
     bool nested; /* running a variant's native parts arms the hook */
 } Callbacks;
 

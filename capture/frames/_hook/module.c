@@ -27,6 +27,72 @@ set_callbacks(PyObject *module, PyObject *args)
 }
 
 static PyObject *
+set_in_scope(PyObject *module, PyObject *callback)
+{
+    Py_XSETREF(callbacks.in_scope, callback == Py_None ? NULL : Py_NewRef(callback));
+    Py_RETURN_NONE;
+}
+
+static int
+parse_scope(PyObject *number)
+{
+    long scope = PyLong_AsLong(number);
+    if (scope >= 0 && scope <= MOST_SCOPES) {
+        return (int)scope;
+    }
+    if (!PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "scopes are numbered from 0 to %d", MOST_SCOPES);
+    }
+    return -1;
+}
+
+static PyObject *
+set_scope(PyObject *module, PyObject *number)
+{
+    int scope = parse_scope(number);
+    if (scope < 0) {
+        return NULL;
+    }
+    thread.scope = scope;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+set_process_scope(PyObject *module, PyObject *number)
+{
+    int scope = parse_scope(number);
+    if (scope < 0) {
+        return NULL;
+    }
+    hook_set_process_scope(scope);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+forget_scope(PyObject *module, PyObject *number)
+{
+    int scope = parse_scope(number);
+    if (scope < 0) {
+        return NULL;
+    }
+    record_forget_scope(scope);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+mark(PyObject *module, PyObject *args)
+{
+    PyObject *entry;
+    int of_scope, idle;
+    if (!PyArg_ParseTuple(args, "O!pp:mark", EntryType, &entry, &of_scope, &idle)) {
+        return NULL;
+    }
+    ((Entry *)entry)->of_scope = of_scope;
+    ((Entry *)entry)->idle = idle;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 set_nested(PyObject *module, PyObject *value)
 {
     int nested = PyObject_IsTrue(value);
@@ -86,6 +152,22 @@ end_quiet(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* Calls a function as if nobody had called the caller: its frame is the outermost one, for people and for the recursion
+   limit. */
+static PyObject *
+call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError, "call_at_base(function, *args)");
+        return NULL;
+    }
+    PyThreadState *tstate = PyThreadState_Get();
+    Base base = base_enter(tstate);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, nargs - 1, NULL);
+    base_leave(tstate, base);
+    return result;
+}
+
 static PyObject *
 after_fork(PyObject *module, PyObject *unused)
 {
@@ -139,6 +221,12 @@ forget_all(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"set_callbacks", set_callbacks, METH_VARARGS, PyDoc_STR("set_callbacks(miss, should_capture)\n--\n\n")},
+    {"set_in_scope", set_in_scope, METH_O, PyDoc_STR("set_in_scope(callback)\n--\n\n")},
+    {"set_scope", set_scope, METH_O, PyDoc_STR("set_scope(number)\n--\n\n")},
+    {"set_process_scope", set_process_scope, METH_O, PyDoc_STR("set_process_scope(number)\n--\n\n")},
+    {"forget_scope", forget_scope, METH_O, PyDoc_STR("forget_scope(number)\n--\n\n")},
+    {"mark", mark, METH_VARARGS, PyDoc_STR("mark(entry, of_scope, idle)\n--\n\n")},
+    {"call_at_base", (PyCFunction)(void (*)(void))call_at_base, METH_FASTCALL, PyDoc_STR("call_at_base(function, *args)\n--\n\n")},
     {"set_nested", set_nested, METH_O, PyDoc_STR("set_nested(on)\n--\n\n")},
     {"arm", arm, METH_NOARGS, PyDoc_STR("arm()\n--\n\n")},
     {"disarm", disarm, METH_NOARGS, PyDoc_STR("disarm()\n--\n\n")},

@@ -97,12 +97,16 @@ record_replacement(PyCodeObject *code)
     return 0;
 }
 
+/* 1, 0, or -1 with an exception; without a callback the answer is 0. */
 static int
-ask_should_capture(PyCodeObject *code)
+ask(PyObject *callback, const char *format, PyCodeObject *code, PyObject *globals, int scope)
 {
-    PyObject *callback = Py_NewRef(callbacks.should_capture);
+    if (callback == NULL) {
+        return 0;
+    }
+    Py_INCREF(callback);
     thread.quiet++;
-    PyObject *answer = PyObject_CallOneArg(callback, (PyObject *)code);
+    PyObject *answer = PyObject_CallFunction(callback, format, code, globals, scope);
     thread.quiet--;
     int decision = answer == NULL ? -1 : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
@@ -110,23 +114,46 @@ ask_should_capture(PyCodeObject *code)
     return decision;
 }
 
-Record *
-record_decide(PyCodeObject *code)
+static int
+decide_below(PyCodeObject *code, Record **record)
 {
-    static Record nobody_to_ask = {.decision = UNDECIDED};
-    Record *record = record_find(code);
-    if (record != NULL && record->decision != UNDECIDED) {
-        return record;
+    if (*record == NULL || (*record)->decision == UNDECIDED) {
+        if (callbacks.should_capture == NULL) {
+            return 0; /* for now */
+        }
+        int decision = ask(callbacks.should_capture, "(O)", code, NULL, 0);
+        *record = decision < 0 ? NULL : record_make(code);
+        if (*record == NULL) {
+            return -1;
+        }
+        if ((*record)->decision == UNDECIDED) {
+            (*record)->decision = decision ? CAPTURE : SKIP;
+        }
     }
-    if (callbacks.should_capture == NULL) {
-        return &nobody_to_ask;
+    return (*record)->decision == CAPTURE;
+}
+
+static int
+decide_in_scope(PyCodeObject *code, PyObject *globals, int scope, Record **record)
+{
+    const uint64_t bit = (uint64_t)1 << scope;
+    if (*record == NULL || !((*record)->asked & bit)) {
+        int decision = ask(callbacks.in_scope, "(OOi)", code, globals, scope);
+        *record = decision < 0 ? NULL : record_make(code);
+        if (*record == NULL) {
+            return -1;
+        }
+        (*record)->asked |= bit;
+        (*record)->inside |= decision ? bit : 0;
     }
-    int decision = ask_should_capture(code);
-    record = decision < 0 ? NULL : record_make(code);
-    if (record != NULL && record->decision == UNDECIDED) {
-        record->decision = decision ? CAPTURE : SKIP;
-    }
-    return record;
+    return ((*record)->inside & bit) != 0 && (*record)->decision != REPLACEMENT;
+}
+
+int
+record_decide(PyCodeObject *code, PyObject *globals, int scope, Record **record)
+{
+    *record = record_find(code);
+    return scope > 0 ? decide_in_scope(code, globals, scope, record) : decide_below(code, record);
 }
 
 Entry *
@@ -159,7 +186,19 @@ record_forget(PyCodeObject *code)
     Record *record = record_find(code);
     if (record != NULL && record->decision != REPLACEMENT) {
         record->decision = UNDECIDED;
+        record->asked = record->inside = 0;
         drop_entries(record);
+    }
+}
+
+/* The number is about to stand for another scope. */
+void
+record_forget_scope(int scope)
+{
+    const uint64_t bit = (uint64_t)1 << scope;
+    for (Record *record = records; record != NULL; record = record->next) {
+        record->asked &= ~bit;
+        record->inside &= ~bit;
     }
 }
 
@@ -169,6 +208,7 @@ record_forget_all(void)
 {
     Record *record = records;
     while (record != NULL) {
+        record->asked = record->inside = 0;
         if (record->decision == REPLACEMENT || (record->decision == UNDECIDED && record->count == 0)) {
             record = record->next;
             continue;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 _Thread_local Thread thread FAST_TLS;
+int process_scope;
 
 static void
 find_stack(void)
