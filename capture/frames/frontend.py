@@ -59,7 +59,8 @@ def compile_frame(
     try:
         compilation = _Compilation(entry, function, arguments, settings)
         try:
-            return compilation.variant()
+            variant = compilation.variant()
+            return settings.judge(entry, arguments, variant) if settings.judge is not None else variant
         finally:
             compilation.trace.memory.release()
     except Unsupported:

@@ -60,7 +60,9 @@ class Record:
 class Settings:
     """How to capture. ``backend(graph, example_inputs)`` gives a callable of the inputs: a tuple, or None to leave.
 
-    ``force_break(code, index)`` asks for a break before an instruction: a switch for tests.
+    ``force_break(code, index)`` asks for a break before an instruction: a switch for tests. ``patience`` is how many
+    instructions without array work are evaluated in one go (None: any number), and ``judge(entry, arguments, variant)``
+    decides what becomes of each variant: functions that nobody asked to compile may turn out not to be worth it.
     """
 
     backend: Backend
@@ -69,3 +71,5 @@ class Settings:
     options: Options = field(default_factory=config.current)
     record: Record = field(default_factory=Record)
     force_break: Callable[[CodeType, int], bool] | None = None
+    patience: int | None = None
+    judge: Callable[[Any, tuple[Any, ...], Any], Any] | None = None

@@ -15,6 +15,7 @@ everything it changed goes through the journal, and the graph is cut back.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType
@@ -134,6 +135,8 @@ class Tracer:
         self._guards: dict[tuple[Source, Check], Guard] = {}
         self._lazy: dict[Source, Lazy] = {}
         self._shared: dict[int, Value] = {}
+        self.evaluated = 0
+        self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
 
     # frames -------------------------------------------------------------------------------------------------------
@@ -180,10 +183,19 @@ class Tracer:
             self.graph.position = self._position(frame, instruction)
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
+            self.evaluated += 1
+            if self.evaluated > self.patience and handlers.can_break(instruction):
+                self._check_worth()
             handlers.HANDLERS[instruction.op](self, frame, instruction)
             frame.index = frame.next
         self.frames.pop()
         return frame.result
+
+    def _check_worth(self) -> None:
+        """After so many instructions there should be array work."""
+        if not self.graph.calls:
+            raise GraphBreak(f"no array work in {self.settings.patience} instructions", "python", "")
+        self.patience = math.inf
 
     def _force_break(self, force: Any, frame: Frame) -> None:
         code, index = origin(frame.code.original, frame.index)

@@ -92,6 +92,7 @@ ask(Entry *entry, PyObject *function, PyObject *const *slots, Py_ssize_t argumen
         PyTuple_SET_ITEM(values, i, Py_NewRef(slots[i]));
     }
     Py_INCREF(miss);
+    int depth = relieve_recursion(PyThreadState_Get());
     thread.quiet++;
     if (entry->of_frames) {
         entry->busy = true;
@@ -103,6 +104,7 @@ ask(Entry *entry, PyObject *function, PyObject *const *slots, Py_ssize_t argumen
         entry->busy = false;
     }
     thread.quiet--;
+    burden_recursion(PyThreadState_Get(), depth);
     Py_DECREF(miss);
     Py_DECREF(values);
     return answer;

@@ -169,6 +169,21 @@ recursion_leave(PyThreadState *tstate, int taken)
 #define RECURSION_REMAINING(tstate) ((tstate)->recursion_remaining)
 #endif
 
+/* Callbacks do not count as deeper than the program is. Returns what burden_recursion takes back. */
+static inline int
+relieve_recursion(PyThreadState *tstate)
+{
+    int depth = RECURSION_LIMIT(tstate) - RECURSION_REMAINING(tstate);
+    RECURSION_REMAINING(tstate) += depth;
+    return depth;
+}
+
+static inline void
+burden_recursion(PyThreadState *tstate, int depth)
+{
+    RECURSION_REMAINING(tstate) -= depth;
+}
+
 /* What base_leave puts back: the frames that are hidden, and how deep they are. */
 typedef struct {
     struct _PyInterpreterFrame *frame;
@@ -178,9 +193,8 @@ typedef struct {
 static inline Base
 base_enter(PyThreadState *tstate)
 {
-    Base base = {CURRENT_FRAME(tstate), RECURSION_LIMIT(tstate) - RECURSION_REMAINING(tstate)};
+    Base base = {CURRENT_FRAME(tstate), relieve_recursion(tstate)};
     CURRENT_FRAME(tstate) = NULL;
-    RECURSION_REMAINING(tstate) += base.depth;
     return base;
 }
 
@@ -188,7 +202,7 @@ static inline void
 base_leave(PyThreadState *tstate, Base base)
 {
     CURRENT_FRAME(tstate) = base.frame;
-    RECURSION_REMAINING(tstate) -= base.depth;
+    burden_recursion(tstate, base.depth);
 }
 
 /* ---- attribute values of instances ---- */

@@ -105,9 +105,11 @@ ask(PyObject *callback, const char *format, PyCodeObject *code, PyObject *global
         return 0;
     }
     Py_INCREF(callback);
+    int depth = relieve_recursion(PyThreadState_Get());
     thread.quiet++;
     PyObject *answer = PyObject_CallFunction(callback, format, code, globals, scope);
     thread.quiet--;
+    burden_recursion(PyThreadState_Get(), depth);
     int decision = answer == NULL ? -1 : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
     Py_DECREF(callback);
