@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 
 import capture
+from capture.inductor.compile import plan_graph
+from capture.ir import op as ops
+from capture.ir.graph import Graph
+from capture.ir.op import CannotInfer
+from capture.ir.passes.warnings import may_warn
+from capture.ir.types import type_of
 from tests.compare import assert_same
+from tests.ir.test_ops import DTYPES, as_operand, c_order, split
 
 ODD = np.array([[0.0, -1.0, 2.0], [1.0, 2.0, -0.0]])
 INTEGERS = np.array([1, 0, 3])
@@ -119,6 +127,30 @@ def test_what_numpy_computes_warns_in_order():
         check(compiled, between_kernels, HUGE, zeros)
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow encountered in multiply"):
         compiled(HUGE, zeros)
+
+
+@pytest.mark.parametrize("op", [op for op in ops.all_ops() if op.infer and op.samples], ids=lambda op: op.name)
+def test_what_has_flags_in_kernels_may_warn(op):
+    """Passes and kernels agree on which operations are silent."""
+    flagged = 0
+    for sample, dtype in itertools.product(op.samples, DTYPES):
+        operands, params = split(sample)
+        operands = tuple(as_operand(value, dtype, c_order) for value in operands)
+        graph = Graph("one")
+        try:
+            node = graph.call(op, *(lift(graph, value) for value in operands), **params)
+        except CannotInfer:
+            continue
+        if node.kind == "call" and not may_warn(node):
+            graph.output(node)
+            flagged += len(plan_graph(graph).flags)
+    assert flagged == 0
+
+
+def lift(graph, value):
+    if isinstance(value, tuple):
+        return tuple(lift(graph, item) for item in value)
+    return graph.placeholder("x", type_of(value)) if isinstance(value, np.ndarray | np.generic) else value
 
 
 def check(compiled, function, *args):

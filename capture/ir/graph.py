@@ -151,9 +151,14 @@ class Graph:
             return op.expand(self, *args, **params)
         types = map_nodes(args, lambda node: node.type)
         params = op.complete(params)
-        if op.canonical is not None:
-            params = op.canonical(*types, **params)
-        type = op.infer(*types, **map_params(params))
+        try:
+            if op.canonical is not None:
+                params = op.canonical(*types, **params)
+            type = op.infer(*types, **map_params(params))
+        except ops.CannotInfer:
+            if not op.otherwise:
+                raise
+            return self.call(op.otherwise, *args, name=name, **params)
         return self._add(name or op.name, "call", op.name, args, params, type)
 
     def store(self, target: Node, value: Any, name: str = "") -> Node:

@@ -128,6 +128,7 @@ class Op:
     source: str | Callable[..., str] = ""  # NumPy source: a format of operands {0}, {1} and params, or a function
     lower: Lowering | None = None
     expand: Callable[..., Any] | None = None
+    otherwise: str = ""  # the op that takes what this one's ``infer`` refuses: NumPy's own loops for more dtypes
     accepts_out: bool = False  # ``out=`` may be turned into a store of the result
     label: str = ""  # the name NumPy's floating-point warnings give it ("divide", "reduce", …)
     vjp: Callable[..., Any] | None = None

@@ -195,6 +195,8 @@ def test_elements_mean_what_the_reference_does(op: ops.Op) -> None:
                 node = graph.call(op, *nodes, **params)
             except CannotInfer:
                 continue
+            if node.op is not op:
+                continue  # NumPy's own loop stands in
             element = op.lower.element(
                 Elements(node.type.shape), *loop_operands(op, operands, dict(node.params)), **node.params
             )

@@ -109,18 +109,22 @@ def shape_of(operand: Any) -> tuple[Size, ...]:
 @lru_cache(maxsize=4096)
 def _resolve(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
     try:
-        dtypes = ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout))
+        return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout))
     except TypeError as error:
         raise CannotInfer(str(error)) from None
-    return tuple(map(lowered, dtypes))
 
 
-def resolve(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
+def resolve_any(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
     """The dtypes of the loop that NumPy runs: one per operand, then one per result."""
     dtypes = _resolve(ufunc, tuple(map(kind_of, operands)))
     for operand, dtype in zip(operands, dtypes, strict=False):
         require_fits(operand, dtype)
     return dtypes
+
+
+def resolve(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
+    """The same, for a loop that compiled code has too."""
+    return tuple(map(lowered, resolve_any(ufunc, *operands)))
 
 
 def require_fits(operand: Any, dtype: np.dtype) -> None:

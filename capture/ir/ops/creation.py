@@ -290,7 +290,6 @@ define(
     reference=np.arange,
     source="np.arange({start}, {stop}, {step}, {dtype})",
     lower=Pointwise(_arange_element),
-    tags=QUIET,
     samples=(
         ({"start": 5},),
         ({"start": 2, "stop": 11, "step": 3},),
@@ -393,7 +392,6 @@ define(
     reference=_linspace,
     source="np.linspace({start}, {stop}, {num}, {endpoint}, dtype={dtype})",
     lower=Pointwise(_linspace_element),
-    tags=QUIET,
     samples=(
         ({"start": 0, "stop": 1, "num": 7},),
         ({"start": -1.5, "stop": 3, "num": 4, "endpoint": False, "dtype": np.float32},),

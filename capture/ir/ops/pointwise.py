@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Op, Pointwise, define
+from capture.ir.op import CannotInfer, Extern, Op, Pointwise, define
 from capture.ir.ops.common import (
     DIVIDES,
     QUIET,
+    elementwise,
     is_literal,
     known_layout,
     like_ufunc,
@@ -24,6 +25,7 @@ from capture.ir.ops.common import (
     operand_type,
     require_value,
     resolve,
+    resolve_any,
     shape_of,
     surely_more,
 )
@@ -48,6 +50,8 @@ def ufunc_record(
     """The record of a ufunc with one result; its element is the vocabulary's function of that name by default."""
     name = facts.pop("name", ufunc.__name__)
     operands = ("x", "y", "z")[: ufunc.nin]
+    if _makes_half(ufunc):
+        facts["otherwise"] = _half_record(ufunc, name, operands).name
 
     def same_name(s: Any, *elements: Any) -> Any:
         return getattr(s, name)(*elements)
@@ -65,6 +69,36 @@ def ufunc_record(
         label=ufunc.__name__,
         samples=samples or (ONE if ufunc.nin == 1 else TWO),
         **facts,
+    )
+
+
+def _makes_half(ufunc: np.ufunc) -> bool:
+    """Whether the ufunc has no loop for 8-bit integers, so that they become float16."""
+    try:
+        return ufunc.resolve_dtypes((*[np.dtype("i1")] * ufunc.nin, None))[-1] == np.float16
+    except TypeError:
+        return False
+
+
+def _half_record(ufunc: np.ufunc, name: str, operands: tuple[str, ...]) -> Op:
+    """NumPy's own loop, for bools and 8-bit integers of which it makes float16."""
+
+    def infer(*types: Any) -> ArrayType:
+        dtype = resolve_any(ufunc, *types)[-1]
+        if dtype != np.float16:
+            raise CannotInfer(f"{ufunc.__name__} gives {dtype}")
+        return elementwise(dtype, types)
+
+    return define(
+        name=f"half_{name}",
+        signature=f"{', '.join(operands)}, /",
+        operands=operands,
+        infer=infer,
+        reference=ufunc,
+        source=f"np.{ufunc.__name__}({', '.join(f'{{{k}}}' for k in range(ufunc.nin))})",
+        lower=Extern(),
+        label=ufunc.__name__,
+        samples=(([0, 1, 1],) * ufunc.nin,),
     )
 
 
