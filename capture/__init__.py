@@ -15,7 +15,7 @@ from capture._version import __version__
 
 if TYPE_CHECKING:
     from capture import ir
-    from capture.api import compile, disable, explain, graph_break, is_compiling, reset
+    from capture.api import compile, disable, explain, graph_break, is_compiling, reset, scope
     from capture.backends import list_backends, register_backend
 
 __all__ = [
@@ -32,10 +32,11 @@ __all__ = [
     "log",
     "register_backend",
     "reset",
+    "scope",
 ]
 
 _HOMES = {
-    **dict.fromkeys(("compile", "disable", "explain", "graph_break", "is_compiling", "reset"), "capture.api"),
+    **dict.fromkeys(("compile", "disable", "explain", "graph_break", "is_compiling", "reset", "scope"), "capture.api"),
     **dict.fromkeys(("list_backends", "register_backend"), "capture.backends"),
 }
 

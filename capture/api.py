@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from capture import backends, config, log
+from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
 from capture.report import Report, describe_kernel, make_report
 from capture.frames import frontend, hook
@@ -119,15 +119,17 @@ _KINDS: dict[type, Callable[[Any, Settings], Any]] = {
 
 def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
     """No variant holds for these arguments: make one, or None to run plainly."""
-    settings = entry.info or hook.current_info()
-    if settings is None:
-        return None
+    settings = entry.info or hook.current_info() or scopes.settings_of(entry, arguments, _settings_in_scopes())
     start = time.perf_counter()
     try:
         with config.applied(settings.options):
             return frontend.compile_frame(entry, entry.function, arguments, settings)
     finally:
         settings.record.compile_seconds += time.perf_counter() - start
+
+
+def _settings_in_scopes() -> Settings:
+    return Settings(functools.partial(_run_backend, backends.find_backend("inductor"), background=False))
 
 
 def _run_backend(backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...], *, background: bool) -> Runner:
@@ -222,6 +224,9 @@ def disable(fn: Function) -> Function:
             return fn(*args, **kwargs)
 
     return special.disabled(plain)  # type: ignore[return-value]
+
+
+scope = scopes.scope
 
 
 @special.breaks

@@ -229,7 +229,8 @@ class _Compilation:
     def _without_graph(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         """Nothing to compute with arrays: the plain code, as long as these guards hold."""
         program, _ = compile_guards(guards)
-        return Variant(program, self.function.__code__, None, False, info)
+        code = self.function.__code__.replace()  # frames of the original can still be captured
+        return Variant(program, code, None, False, info)
 
     def _with_code(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         code = self._assemble()

@@ -24,7 +24,22 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from capture.frames import _hook
-from capture.frames._hook import Continuation, Entry, Variant, arm, armed_depth, current_info, disarm, forget
+from capture.frames._hook import (
+    Continuation,
+    Entry,
+    Variant,
+    arm,
+    armed_depth,
+    call_at_base,
+    current_info,
+    disarm,
+    forget,
+    forget_scope,
+    mark,
+    set_in_scope,
+    set_process_scope,
+    set_scope,
+)
 
 __all__ = [
     "CodeRecord",
@@ -34,15 +49,21 @@ __all__ = [
     "arm",
     "armed",
     "armed_depth",
+    "call_at_base",
     "code_record",
     "current_info",
     "disarm",
     "forget",
+    "forget_scope",
+    "mark",
     "nested",
     "quiet",
     "reset",
     "set_callbacks",
+    "set_in_scope",
     "set_nested",
+    "set_process_scope",
+    "set_scope",
 ]
 
 Miss = Callable[[Entry, tuple[Any, ...]], Variant | None]
