@@ -22,7 +22,8 @@ class Variant:
 
 class Entry:
     plain: bool
-    function: FunctionType
+    @property
+    def function(self) -> FunctionType: ...
     code: CodeType
     info: Any
     variants: tuple[Variant, ...]

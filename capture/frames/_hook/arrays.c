@@ -1,7 +1,8 @@
 /* Array guards: parsing a description, and the checks too long to inline.
 
-   In: (dtype, (16, None), -1, ((2, 1), True, True)), which reads: exactly this dtype, two axes of which the first has 16
-   elements, writeable or not, strides in C order without gaps. Out: an ArraySpec that array_holds compares arrays with. */
+   In: (dtype, (16, None), -1, ((2, 1), True, True)), which reads: exactly this dtype, two axes of which the first
+   has 16 elements, writeable or not, strides in C order without gaps. Out: an ArraySpec that array_holds compares
+   arrays with. */
 #define CAPTURE_IMPORTS_NUMPY
 #include "arrays.h"
 

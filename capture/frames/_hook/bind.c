@@ -1,8 +1,8 @@
 /* Arguments of a call to argument slots, and back.
 
    In: a vectorcall's arguments. Out: one value per argument slot of the code, in the order of its local variables:
-   positional, keyword-only, *args as a tuple, **kwargs as a dict. Wherever Python would raise, binding only says so: the
-   plain function is called then, and raises Python's own error. */
+   positional, keyword-only, *args as a tuple, **kwargs as a dict. Wherever Python would raise, binding only says
+   so: the plain function is called then, and raises Python's own error. */
 #include "hook.h"
 
 static PyObject *
@@ -195,8 +195,8 @@ PyObject *
 clone_function(PyObject *original, PyCodeObject *code)
 {
     PyFunctionObject *function = (PyFunctionObject *)original;
-    PyFunctionObject *clone =
-        (PyFunctionObject *)PyFunction_NewWithQualName((PyObject *)code, function->func_globals, function->func_qualname);
+    PyFunctionObject *clone = (PyFunctionObject *)PyFunction_NewWithQualName(
+        (PyObject *)code, function->func_globals, function->func_qualname);
     if (clone == NULL) {
         return NULL;
     }

@@ -1,7 +1,8 @@
 /* What a call does: the one decision that decorated functions and captured frames share.
 
-   In: an entry and the values of the argument slots. Out: run the plain code, run a variant's code, or a finished result.
-   A miss asks Python for a new variant; what it returns must hold for the very same slots, else the call runs plainly. */
+   In: an entry and the values of the argument slots. Out: run the plain code, run a variant's code, or a finished
+   result. A miss asks Python for a new variant; what it returns must hold for the very same slots, else the call
+   runs plainly. */
 #include "arrays.h"
 #include "hook.h"
 
@@ -110,8 +111,8 @@ ask(Entry *entry, PyObject *function, PyObject *const *slots, Py_ssize_t argumen
     return answer;
 }
 
-/* Asks for a variant and adds it: RUN if it was added, PLAIN if there is none, or if the entry has come to stand for other
-   code meanwhile. */
+/* Asks for a variant and adds it: RUN if it was added, PLAIN if there is none, or if the entry has come to stand for
+   other code meanwhile. */
 static Outcome
 handle_miss(Entry *entry, PyObject *function, Slots *slots, Py_ssize_t arguments)
 {

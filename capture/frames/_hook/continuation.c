@@ -1,7 +1,7 @@
 /* A continuation: "go on with this entry and these arguments", returned by replacement code at a graph break.
 
-   In: Continuation(entry, arguments). Out: an immutable object that whoever ran the code runs next, so that any number of
-   breaks in one function nest neither Python frames nor C calls. It never reaches the user. */
+   In: Continuation(entry, arguments). Out: an immutable object that whoever ran the code runs next, so that any
+   number of breaks in one function nest neither Python frames nor C calls. It never reaches the user. */
 #include "hook.h"
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* The callable that stands for a decorated function.
 
-   In: Entry(function, miss). Out: an object that behaves as the function does: it binds as a method, shows the function's
-   name, documentation and signature, takes attributes, pickles by name. What users set lives in its own __dict__; the
-   attributes of `info` show through, so whoever makes entries can add to what they offer. */
+   In: Entry(function, miss). Out: an object that behaves as the function does: it binds as a method, shows the
+   function's name, documentation and signature, takes attributes, pickles by name. What users set lives in its own
+   __dict__; the attributes of `info` show through, so whoever makes entries can add to what they offer. */
 #include "hook.h"
 
 /* Attributes that are the function's, to read and to write. */
@@ -114,7 +114,8 @@ entry_repr(PyObject *op)
         return PyUnicode_FromFormat("<captured frames of %V at %p>",
                                     self->code == NULL ? NULL : self->code->co_qualname, "code that is gone", op);
     }
-    return PyUnicode_FromFormat("<compiled function %U at %p>", ((PyFunctionObject *)self->function)->func_qualname, op);
+    PyObject *qualname = ((PyFunctionObject *)self->function)->func_qualname;
+    return PyUnicode_FromFormat("<compiled function %U at %p>", qualname, op);
 }
 
 /* ---- methods ---- */

@@ -1,7 +1,7 @@
 /* What this thread is doing, and how much of its C stack is left.
 
-   Python code that calls Python code needs no C stack, but calls that pass through this extension do: the stack itself is
-   measured, and near its end nothing is captured any more. */
+   Python code that calls Python code needs no C stack, but calls that pass through this extension do: the stack
+   itself is measured, and near its end nothing is captured any more. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -8,7 +8,7 @@
 struct Template {
     enum { ITEM, OPERAND, CONSTANT, TUPLE, LIST, DICT } kind;
     Py_ssize_t index;     /* ITEM: in the executor's tuple; OPERAND: among the operands */
-    PyObject *object;     /* CONSTANT: the object; DICT: the tuple of (key, template) pairs. Borrowed from the variant */
+    PyObject *object;     /* CONSTANT: the object; DICT: the (key, template) pairs. Borrowed from the variant */
     Py_ssize_t count;
     Template *children;
 };
@@ -245,8 +245,8 @@ finish_direct(Variant *self, PyObject *results, PyObject *const *operands, PyObj
     return outcome;
 }
 
-/* The operands are owned while the executor runs: other threads may replace what the guards loaded. The place in front of
-   them is the callee's to use. */
+/* The operands are owned while the executor runs: other threads may replace what the guards loaded. The place in front
+   of them is the callee's to use. */
 static Outcome
 run_with(Variant *self, PyObject *const *slots, PyObject **operands, PyObject **result)
 {
