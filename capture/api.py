@@ -227,6 +227,7 @@ def disable(fn: Function) -> Function:
 
 
 scope = scopes.scope
+capture_process = scopes.capture_process
 
 
 @special.breaks

@@ -58,6 +58,7 @@ def breaks_command(words: Sequence[str]) -> int:
 COMMANDS: Mapping[str, Command] = MappingProxyType(
     {
         "demo": Command("capture.demo:main", "run a model plain and compiled, and show what was captured"),
+        "run": Command("capture.run:main", "run a program with its functions captured, without a change to it"),
         "explain": Command("capture.report:main", "show what is captured of one function, and what is not"),
         "doctor": Command("capture.doctor:main", "check compiler, processor, cache and extensions"),
         "cache": Command(cache_command, "info: what the kernel cache holds; clear: empty it"),

@@ -31,7 +31,7 @@ from capture.frames.settings import Record, Settings
 PATIENCE = 4000
 """Instructions without array work that are evaluated in one go."""
 TRIES = {True: 24, False: 3}
-"""Pieces of a function, from break to break, that are captured before one has array work, by whether any is expected."""
+"""Pieces of a function, from break to break, that may lack array work, all of them, by whether any is expected."""
 MOST_PLAIN = 2
 """Variants without array work that a function with array work may have."""
 MOST_SCOPES = 63
@@ -123,14 +123,15 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _process: Filter = NOTHING
+_process_number: int | None = None
 
 
 class scope:
     """Capture functions of the calling module, and of the packages or modules in ``include``, inside a ``with`` block.
 
-    It holds for this thread, and for whatever the block calls. Scopes nest: the inner one adds to the outer one. Library
-    code is left alone unless it is named; it is still inlined where a captured function calls it. Code of the module
-    itself runs plain, since only functions are captured.
+    It holds for this thread, and for whatever the block calls. Scopes nest: the inner one adds to the outer one.
+    Library code is left alone unless it is named; it is still inlined where a captured function calls it. Code of the
+    module itself runs plain, since only functions are captured.
     """
 
     def __init__(self, include: str | ModuleType | Iterable[str | ModuleType] = ()) -> None:
@@ -171,19 +172,17 @@ def _packages(include: str | ModuleType | Iterable[str | ModuleType]) -> frozens
     return frozenset(name if isinstance(name, str) else name.__name__ for name in names)
 
 
-def begin_process(module: str, include: Iterable[str]) -> None:
-    """From now on functions of a module and of packages are captured on all threads."""
-    global _process
-    _process = Filter(frozenset({module}), _packages(include))
-    number = _numbers.enter(_process)
-    hook.set_process_scope(number or 0)
-
-
-def end_process() -> None:
-    """No functions are captured any more, but by scopes and decorators."""
-    global _process
-    _process = NOTHING
-    hook.set_process_scope(0)
+def capture_process(module: str | None, include: Iterable[str] = ()) -> None:
+    """From now on capture functions of a module and of packages on all threads; with None for a module, no longer."""
+    global _process, _process_number
+    if _process_number is not None:
+        _numbers.leave(_process_number)
+        hook.set_process_scope(0)
+    _process, _process_number = NOTHING, None
+    if module is not None:
+        _process = Filter(frozenset({module}), _packages(include))
+        _process_number = _numbers.enter(_process)
+        hook.set_process_scope(_process_number or 0)
 
 
 # How --------------------------------------------------------------------------------------------------------------

@@ -152,8 +152,8 @@ end_quiet(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* Calls a function as if nobody had called the caller: its frame is the outermost one, for people and for the recursion
-   limit. */
+/* Calls a function, or executes a code object in a namespace, as if nobody had called the caller: its frame is the
+   outermost one, for people and for the recursion limit. */
 static PyObject *
 call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -163,7 +163,8 @@ call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     }
     PyThreadState *tstate = PyThreadState_Get();
     Base base = base_enter(tstate);
-    PyObject *result = PyObject_Vectorcall(args[0], args + 1, nargs - 1, NULL);
+    PyObject *result = PyCode_Check(args[0]) && nargs == 2 ? PyEval_EvalCode(args[0], args[1], args[1])
+                                                           : PyObject_Vectorcall(args[0], args + 1, nargs - 1, NULL);
     base_leave(tstate, base);
     return result;
 }
