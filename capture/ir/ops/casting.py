@@ -211,7 +211,7 @@ def _array(graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: 
     dtype = _given(dtype)
     if not is_array(operand_type(object)):
         return _new_array(graph, object, dtype)
-    if dtype in (None, object.type.dtype):
+    if dtype is None or dtype == object.type.dtype:  # None compares equal to float64
         return graph.call("copy", object, order=order or "K")
     return graph.call("astype", object, dtype=dtype, order=order or "K")
 
@@ -220,7 +220,7 @@ def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None) -> Any:
     dtype = _given(dtype)
     if not is_array(operand_type(a)):
         return _new_array(graph, a, dtype)
-    if dtype in (None, a.type.dtype):
+    if dtype is None or dtype == a.type.dtype:
         require_array(a.type, "asarray")
         return _as_ordered(graph, a, order)
     return graph.call("astype", a, dtype=dtype, order=order or "K")

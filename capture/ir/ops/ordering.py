@@ -103,8 +103,7 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     """Two slices of a row, the other way round; the result is laid out like the array."""
     base = require_array(operand_type(a), "roll")
     if axis is None:
-        rolled = _roll(graph, raveled(graph, a), shift, 0)
-        return rolled if base.ndim == 1 else graph.call("reshape", rolled, shape=base.shape)
+        return graph.call("reshape", _roll(graph, raveled(graph, a), shift, 0), shape=base.shape)
     axis = one_axis(axis, base.ndim)
     size = static(base.shape[axis], "the rolled size")
     offset = static(shift, "the shift") % max(size, 1)

@@ -236,6 +236,8 @@ def _reshape_strided(view: Strided, shape: tuple[Size, ...]) -> Strided:
 
 def _reshape_index(index: tuple[Any, ...], in_shape: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[Any, ...]:
     result: list[Any] = [0] * len(in_shape)
+    if 0 in in_shape:
+        return tuple(result)  # there is no element to find
     for old, new in reshape_groups(in_shape, shape):
         flat: Any = 0
         for axis in new:
