@@ -10,6 +10,7 @@ In: functions and how to compile them. Out: callables that behave the same and r
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sysconfig
 import threading
@@ -88,7 +89,10 @@ def _compiled(fn: Any, settings: Settings) -> Any:
     return _entry(_calling(fn), settings)
 
 
-def _entry(function: types.FunctionType, settings: Settings) -> hook.Entry:
+def _entry(function: types.FunctionType, settings: Settings) -> Any:
+    """The entry of a function; generator and coroutine functions are left alone, and so given back as they are."""
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return function
     entry = hook.Entry(function, _miss, None, settings)
     entry.graphs = settings.record.graphs
     # The entry must not be kept alive by an attribute of its own.

@@ -52,8 +52,13 @@ def fallback(cause: Hashable, message: str) -> bool:
         if cause in _warned:
             return False
         _warned[cause] = True
-    warnings.warn(message, FallbackWarning, stacklevel=_distance_to_user())
+    warn(message, FallbackWarning)
     return True
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line: the nearest caller outside the package."""
+    warnings.warn(message, category, stacklevel=_distance_to_user())
 
 
 def forget_warnings() -> None:
@@ -63,7 +68,7 @@ def forget_warnings() -> None:
 
 
 def _distance_to_user() -> int:
-    """The ``stacklevel`` of the nearest caller outside the package, as seen from ``fallback``."""
+    """The ``stacklevel`` of the nearest caller outside the package, as seen from ``warn``."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

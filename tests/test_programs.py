@@ -203,3 +203,16 @@ def test_more_variants_than_the_limit_run_plainly_with_one_warning():
     assert len(compiled.graphs) == 2
     messages = [str(w.message) for w in caught if w.category is capture.errors.RecompileLimitWarning]
     assert len(messages) == 1 and "x.shape[0]" in messages[0]
+    (place,) = [(w.filename, w.lineno) for w in caught if w.category is capture.errors.RecompileLimitWarning]
+    assert place[0] == __file__
+
+
+def test_generators_and_coroutines_are_left_alone():
+    def numbers(x):
+        yield from (x * 2, x + 1)
+
+    async def later(x):
+        return x * 2
+
+    assert capture.compile(numbers) is numbers
+    assert capture.compile(later) is later

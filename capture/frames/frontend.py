@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sysconfig
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
@@ -101,11 +100,10 @@ def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...
     if len(variants) < settings.options.recompile_limit:
         return True
     if any(variant.info.graph is not None for variant in variants):
-        warnings.warn(
+        log.warn(
             f"{function.__qualname__} has {len(variants)} variants and runs as plain Python from now on; the last"
             f" guard to fail was {reason}. Keep that constant, pass it as an array, or raise config.recompile_limit.",
             RecompileLimitWarning,
-            stacklevel=2,
         )
     return False
 
