@@ -31,6 +31,7 @@ from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import Source, State
 from capture.frames.tracer import Trace, trace_frame
+from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.binding import why_not_inline
 from capture.frames.values.functions import CellValue
@@ -52,7 +53,8 @@ def compile_frame(
     entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings
 ) -> Variant | None:
     """A variant for this call, or None to run it plainly."""
-    if why_not_inline(function.__code__) or not _may_compile(entry, function, arguments, settings):
+    refused = why_not_inline(function.__code__) or special.is_disabled(function)
+    if refused or not _may_compile(entry, function, arguments, settings):
         entry.plain = True
         return None
     try:
