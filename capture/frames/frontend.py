@@ -102,11 +102,13 @@ def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...
     if len(variants) < settings.options.recompile_limit:
         return True
     if any(variant.info.graph is not None for variant in variants):
-        log.warn(
+        words = (
             f"{function.__qualname__} has {len(variants)} variants and runs as plain Python from now on; the last"
-            f" guard to fail was {reason}. Keep that constant, pass it as an array, or raise config.recompile_limit.",
-            RecompileLimitWarning,
+            f" guard to fail was {reason}. Keep that constant, pass it as an array, or raise config.recompile_limit."
         )
+        settings.record.limits.append(words)
+        if settings.judge is None:  # else nobody asked for this function: the program's own output stays as it is
+            log.warn(words, RecompileLimitWarning)
     return False
 
 

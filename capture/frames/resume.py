@@ -28,9 +28,10 @@ from capture.frames.rebuild import Builder, Needs
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument
 from capture.frames.tracer import FrameState, is_resumed
-from capture.frames.values.base import NULL, Value
+from capture.frames.values.base import NULL, Lazy, Opaque, Value
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.functions import CellValue, FunctionValue
+from capture.frames.values.wrap import WRAP_FOR
 
 Miss = Callable[[Entry, tuple[Any, ...]], Any]
 
@@ -149,13 +150,13 @@ PAIRS = frozenset({"LOAD_METHOD", "LOAD_SUPER_METHOD"})
 """Operations that push (function, self) or (NULL, attribute); they run as the plain load and a NULL."""
 
 
-def bound_after(instruction: Instruction, stack: Sequence[Slot], bound: Iterable[str]) -> set[str]:
+def bound_after(instruction: Instruction, stack: Sequence[Value], bound: Mapping[str, Value]) -> dict[str, Value]:
     """The variables that have a value behind an instruction that ran natively."""
-    names = set(bound)
-    if instruction.op == "STORE_FAST" and stack[-1] is Slot.VALUE:
-        names.add(instruction.arg)
-    elif instruction.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
-        names.discard(instruction.arg)
+    names = dict(bound)
+    if instruction.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+        names.pop(instruction.arg, None)
+    if instruction.op == "STORE_FAST" and stack[-1] is not NULL:
+        names[instruction.arg] = stack[-1]
     return names
 
 
@@ -246,8 +247,12 @@ class Handover:
         for store, name in reversed(stores):
             store(name)
         for name in self._arguments():
-            if name not in self.root.locals and name not in self.root.code.cells:
+            if name not in self.root.code.cells and not self._keeps(name):
                 new.delete_local(name)
+
+    def _keeps(self, name: str) -> bool:
+        """Whether an argument's variable still holds something of the frame: it may not outlive a ``del`` of it."""
+        return name in self.variables or _is_in_place(name, self.root.locals.get(name))
 
     def _arguments(self) -> tuple[str, ...]:
         code = self.root.code.original
@@ -262,7 +267,7 @@ class Handover:
             self._emit_continuation(new, instruction.arg, before, bound)
             return
         after = slots_after(instruction, before, False, bound)
-        names = bound_after(instruction, before, bound)
+        names = bound_after(instruction, self.root.stack, bound)
         if op == "FOR_ITER" or op.startswith("POP_JUMP"):
             taken = new.label()
             new.native_jump(index, taken)
@@ -277,7 +282,9 @@ class Handover:
         if op not in TERMINATORS:
             self._emit_continuation(new, index + 1, after, names)
 
-    def _emit_continuation(self, new: Assembler, index: int, slots: Sequence[Slot], bound: Iterable[str]) -> None:
+    def _emit_continuation(
+        self, new: Assembler, index: int, slots: Sequence[Slot], bound: Mapping[str, Value]
+    ) -> None:
         """[slots] -> return Continuation(entry, (what the resume function at ``index`` takes))"""
         new.at(self.root.index)
         names = wanted(self.root.code, index, bound)
@@ -299,10 +306,26 @@ class Handover:
         new.return_value()
 
 
-def wanted(code: Code, index: int, bound: Iterable[str]) -> frozenset[str]:
-    """The variables to keep where the frame goes on at ``index``."""
+def wanted(code: Code, index: int, bound: Mapping[str, Value]) -> frozenset[str]:
+    """The variables to keep where the frame goes on at ``index``.
+
+    An object of whatever type is kept though no code reads it any more: its end may be an event (a lock, a file).
+    """
     original, at = landing(code.original, index)
-    return decode(original).live_locals(at) & frozenset(bound)
+    source = decode(original)
+    own = frozenset(source.slots) - source.free.keys()
+    kept = {name for name, value in bound.items() if name in own and _may_end(value)}
+    return (source.live_locals(at) | kept) & frozenset(bound)
+
+
+def _may_end(value: Value) -> bool:
+    """Whether the end of an object could be noticed: not that of arrays, numbers, strings, functions."""
+    if isinstance(value, Lazy):
+        return type(value.example) not in HARMLESS
+    return isinstance(value, Opaque)
+
+
+HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict}
 
 
 def _parameter(name: str, stack: Sequence[Value], variables: Mapping[str, Value]) -> Value:

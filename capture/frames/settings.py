@@ -34,6 +34,7 @@ class Record:
     guards: list[Guard] = field(default_factory=list)
     variants: list[Any] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)  # in words: no more variants
     compile_seconds: float = 0.0
     resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
     alive: list[Any] = field(default_factory=list, repr=False)
@@ -49,7 +50,8 @@ class Record:
 
     def clear(self) -> None:
         """Forget everything; lists stay the same objects, since others look at them."""
-        for found in (self.graphs, self.runners, self.breaks, self.guards, self.variants, self.misses, self.alive):
+        lists = (self.graphs, self.runners, self.breaks, self.guards, self.variants, self.misses, self.limits, self.alive)
+        for found in lists:
             found.clear()
         self.resumes.clear()
         self._seen.clear()

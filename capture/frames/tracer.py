@@ -37,7 +37,7 @@ from capture.frames.values.arrays import graph_value
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
-from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, FunctionValue, MethodValue
+from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
 from capture.frames.values.iterators import DictIterator, SequenceIterator
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.wrap import SHARED, wrap
@@ -346,8 +346,12 @@ class Tracer:
 
     def call(self, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False) -> Value:
         callee = callee.real(self)
+        if isinstance(callee, EntryValue) and not is_resumed(callee.plain.code):
+            callee = callee.plain
         if isinstance(callee, CodeValue):
             return self.call_function(callee, args, kwargs, exact)
+        if isinstance(callee, EntryValue):
+            raise GraphBreak("the rest of a call that another break interrupted", "resume")
         return callee.call(self, args, kwargs)
 
     def call_function(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.sources import CellOf, Default, KeywordDefault, Source
-from capture.frames.values.base import Lazy, Value
+from capture.frames.values.base import Lazy, Opaque, Value
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -128,6 +128,23 @@ class FunctionValue(CodeValue):
 
     def rebuild(self, build: Builder) -> None:
         build.constant(self.function)
+
+
+class EntryValue(Opaque):
+    """A compiled function that another one calls: its plain function is evaluated inline."""
+
+    __slots__ = ("plain",)
+    noun = "compiled function"
+
+    def __init__(self, entry: Any, source: Source, plain: FunctionValue) -> None:
+        super().__init__(entry, source)
+        self.plain = plain
+
+    def describe(self) -> str:
+        return self.plain.describe()
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
 
 
 class ClosureValue(CodeValue):

@@ -37,7 +37,7 @@ class ModuleValue(Value):
     def attribute(self, tracer: Tracer, name: str) -> Value:
         namespace = vars(self.module)
         if name not in namespace:
-            raise GraphBreak(f"module {self.module.__name__} has no {name!r} in its namespace", "attribute")
+            raise GraphBreak(f"{self.describe()} has no {name!r} in its namespace", "attribute")
         assert self.source is not None
         return tracer.lazy(Attribute(self.source, name), namespace[name])
 

@@ -17,8 +17,9 @@ from capture.frames.guards import DifferentObject
 from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, NumberValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, compute
-from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue, require_own
-from capture.frames.values.objects import CallableValue
+from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
+from capture.frames.values.functions import FunctionValue, MethodValue
+from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.types import ArrayType
@@ -189,7 +190,8 @@ def unary(tracer: Tracer, symbol: str, value: Value) -> Value:
 
 # Identity and membership ------------------------------------------------------------------------------------------
 SINGLETONS = (None, True, False, Ellipsis, NotImplemented)
-_FRESH = (TupleValue,)
+_FRESH = (TupleValue, SliceValue, MethodValue)
+KNOWN_OBJECTS = (FunctionValue, ModuleValue)
 
 
 def identical(tracer: Tracer, left: Value, right: Value) -> bool:
@@ -201,6 +203,8 @@ def identical(tracer: Tracer, left: Value, right: Value) -> bool:
         return _not_singleton(left, right)
     if isinstance(left, Constant | CallableValue) and isinstance(right, Constant | CallableValue):
         return _same_known(left, right)
+    if isinstance(left, KNOWN_OBJECTS) and isinstance(right, KNOWN_OBJECTS):
+        return left.concrete(tracer) is right.concrete(tracer)
     if isinstance(left, Opaque) and isinstance(right, Opaque):
         return _same_outside(tracer, left, right)
     return False  # two families, or two objects of which each has one value

@@ -20,7 +20,7 @@ from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Lazy, Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
-from capture.frames.values.functions import FunctionValue
+from capture.frames.values.functions import EntryValue, FunctionValue
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.types import Layout, type_of
 
@@ -58,19 +58,16 @@ def _module(tracer: Tracer, source: Source, example: Any) -> Value:
     return ModuleValue(example, source)
 
 
-def _function(tracer: Tracer, source: Source, example: Any) -> Value:
+def _function(tracer: Tracer, source: Source, example: Any) -> FunctionValue:
     tracer.guard(source, IsObject(example))
     tracer.guard(source, CodeIs(example.__code__))
     return FunctionValue(example, source)
 
 
 def _entry(tracer: Tracer, source: Source, example: Any) -> Value:
-    """A compiled function called by another: its plain function is evaluated inline."""
     tracer.guard(source, IsObject(example))
-    function = example.__wrapped__
-    if type(function) is not types.FunctionType:
-        return Opaque(example, source)
-    return tracer.wrap(KnownObject(function), function)
+    plain = _function(tracer, KnownObject(example.function), example.function)
+    return EntryValue(example, source, plain)
 
 
 def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
