@@ -54,6 +54,7 @@ class Body:
         self.lines, self.scratch = Lines(), Scratch(unit)
         self.lane = nest.lanes.symbol if nest.lanes else None
         self.suspects = False
+        self.hidden: dict[str, str] = {}  # literals that the compiler must not compute with, by declaration
         self.opaque = False  # whether the kernel needs a number that the compiler does not know
         self.noted: dict[str, None] = {}  # variables that gather flags, in the form that notes them
         self.backups = self.keep_inputs()
@@ -72,6 +73,11 @@ class Body:
         if value.op == "constant":
             return literal(value.data, value.dtype)
         return f"{self.local(value)}_lanes[lane]" if value in self.crossing else self.local(value)
+
+    def hide(self, value: Value) -> str:
+        """A variable whose value the compiler does not know to be this constant."""
+        declaration = f"{C_TYPES[value.dtype]} {{}} = {self.name(value)};"
+        return self.hidden.setdefault(declaration, f"hidden_{len(self.hidden)}")
 
     # which values stand where -----------------------------------------------------------------------------------
     def row_values(self) -> list[Value]:
@@ -159,6 +165,8 @@ class Body:
             return self.unit.size(value.data)
         self.unit.use(value)
         operands = tuple(map(self.name, value.args))
+        if value.node is not None and value.args[0].dtype.kind == "f" and all(a.op == "constant" for a in value.args):
+            operands = tuple(map(self.hide, value.args))  # gcc divides 1.0 by 0.0 while compiling, and raises nothing
         if value.op == "cast":
             (operand,) = value.args
             if is_rounding(value):  # gcc takes float → int → float for `trunc`, which differs in zeros and overflows
