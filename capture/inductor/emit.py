@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-import numpy as np
-
+from capture.inductor.checking import check, suspicion
 from capture.inductor.combining import (
     PAIRWISE,
     STREAMS,
@@ -22,14 +21,15 @@ from capture.inductor.combining import (
     state_dtype,
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
-from capture.inductor.helpers import raised_helper
 from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import TILE, Axis, Nest, Write
-from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
-from capture.inductor.vocabulary import ANY_NAN, C_TYPES, IEEE, INTEGER, RULES, cast_invalid, cast_text, literal
+from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
 from capture.ir.shapes import Size, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
+
+MOST_VECTOR_CHECKS = 32
+"""Operations that a vectorised loop may check; to vectorise more would take the compiler too long."""
 
 LIGHT = 0.25
 """Nanoseconds per element up to which a sum is bound by the latency of its additions."""
@@ -131,7 +131,8 @@ class Body:
         nest = self.nest
         count: Size = 1
         if nest.is_inner(value):
-            count = nest.chunk if nest.form == "map" and nest.chunk else product(axis.size for axis in nest.inner)
+            first, *others = nest.inner
+            count = product([nest.chunk or first.size, *(axis.size for axis in others)])
         if self.lane in value.axes:
             count = count * nest.width
         assert isinstance(count, int)
@@ -191,15 +192,13 @@ class Body:
             self.note(value)
 
     def note(self, value: Value) -> None:
-        """What an operation raises: a suspicion in the fast form, a flag in the checked one."""
-        kind = IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
+        """What an operation raises: a suspicion in the fast form, a flag in the others."""
         if self.mode != FAST:
-            self.lines.add(f"{self.gathers(self.unit.flags[value.node])} |= {self.raised(value)};")
-        elif kind != IEEE:
+            text = check(value, self.name, self.unit)
+            self.lines.add(f"{self.gathers(self.unit.flags[value.node])} |= {text};")
+        elif text := suspicion(value, self.name):
             self.suspects = True
-            name = self.name(value)
-            what = f"{name} != {name}" if kind == ANY_NAN else f"{self.name(value.args[-1])} == 0"
-            self.lines.add(f"suspect |= {what}{self.overflows(value, ' || {}')};")
+            self.lines.add(f"suspect |= {text};")
 
     def gathers(self, flag: int) -> str:
         """The variable that gathers what an operation raises."""
@@ -214,42 +213,8 @@ class Body:
         gathered = [name for name in ("suspect", *self.noted) if f" {name} |=" in text]
         if gathered:
             clauses += f" reduction(|:{', '.join(gathered)})"
-        lines.insert(mark, "    " * self.lines.depth + f"#pragma omp simd{clauses}")
-
-    def overflows(self, value: Value, form: str) -> str:
-        dtype = value.dtype
-        if value.op != "floor_divide" or dtype.kind != "i":
-            return ""
-        a, b = map(self.name, value.args)
-        return form.format(f"({b} == -1 && {a} == LOWEST_{C_TYPES[dtype]})")
-
-    def raised(self, value: Value) -> str:
-        operands = tuple(map(self.name, value.args))
-        result, source = self.name(value), value.args[-1].dtype
-        if value.op == "cast":
-            if value.dtype.kind != "f":
-                return f"{cast_invalid(value.dtype, operands[0])} ? {FLAG_INVALID} : 0"
-            rule, pole, kind = None, "0", IEEE
-        else:
-            rule = RULES[value.op]
-            pole, kind = (
-                rule.pole.format(*operands, f="f" if source == np.float32 else "") or "0",
-                rule.may_raise(source),
-            )
-        if kind == ANY_NAN:
-            return f"{result} != {result} ? {FLAG_INVALID} : 0"
-        if value.op == "reciprocal" and kind == INTEGER:
-            return f"{operands[0]} == 0 ? {FLAG_DIVIDE | FLAG_INVALID} : 0"
-        if kind == INTEGER:
-            return f"{operands[1]} == 0 ? {FLAG_DIVIDE} : {self.overflows(value, f'{{}} ? {FLAG_OVERFLOW} : ') or ''}0"
-        short = C_TYPES[source]
-        self.unit.helpers.setdefault(f"raised_by{len(operands)}_{short}", raised_helper(len(operands), short))
-        overflow = FLAG_OVERFLOW | FLAG_INVALID if value.op == "floor_divide" else FLAG_OVERFLOW
-        infinite = f"{pole} ? {FLAG_DIVIDE} : {overflow}" if pole != "0" else str(overflow)
-        unsure = ""
-        if value.op == "power" and short == "f32":  # which infinite powers NumPy warns of depends on the processor
-            unsure = f"!FINITE({operands[1]}) && !FINITE({result}) ? {FLAG_UNSURE} : "
-        return f"{unsure}raised_by{len(operands)}_{short}({', '.join((result, *operands, infinite))})"
+        if len(gathered) <= MOST_VECTOR_CHECKS:
+            lines.insert(mark, "    " * self.lines.depth + f"#pragma omp simd{clauses}")
 
     def write(self, write: Write) -> None:
         if self.mode != CHECKED:

@@ -18,7 +18,7 @@ from capture.inductor.csource import CUnit, pointer
 from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
-from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
+from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Expr, Size, product
@@ -252,7 +252,7 @@ def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math:
     text = _template().render(
         title=_safe(title),
         limits=LIMITS,
-        raised={"invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
+        raised={"divide": FLAG_DIVIDE, "invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
         size_helpers=_size_helpers(rendered, sizes),
         math=[_declaration(name, arity, simd_math) for name, arity in sorted(unit.math.items())],
         checks=any(kernel.checked for kernel in rendered.texts),

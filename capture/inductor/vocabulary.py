@@ -47,8 +47,9 @@ class Rule:
 
     ``c`` maps classes of the (first) operand's dtype to C with ``{0} {1} {2}`` for operands, ``{T}`` for the type,
     ``{f}`` for the suffix of math functions, and ``{helper}`` for a function of ``helpers.py`` by the rule's name.
-    ``raises`` likewise by class. ``pole`` is C that holds where an infinite result of finite operands is a
-    division by zero, not an overflow. ``cost`` is in nanoseconds per element, for float32.
+    ``raises`` likewise by class. ``pole`` is the operand at whose zeros an infinite result of finite operands is a
+    division by zero, not an overflow; ``EVERYWHERE`` where it always is. ``cost`` is in nanoseconds per element, for
+    float32.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Rule:
     arity: int = 2
     result: str = SAME
     raises: Mapping[str, str] | None = None
-    pole: str = ""
+    pole: int | None = None
     cost: float = 0.05
     math: str = ""  # the C function behind it, when it is one of the mathematical library
     means: Callable[..., Any] | None = None
@@ -114,8 +115,8 @@ def _arithmetic() -> list[Rule]:
         Rule("add", _numbers("{0} + {1}", "({0} | {1})"), raises=_FLOAT_RAISES),
         Rule("subtract", _numbers("{0} - {1}"), raises=_FLOAT_RAISES),
         Rule("multiply", _numbers("{0} * {1}", "({0} & {1})"), raises=_FLOAT_RAISES),
-        Rule("divide", {FLOAT: "({0} / {1})"}, raises=_FLOAT_RAISES, pole="{1} == 0", cost=0.25),
-        Rule("floor_divide", dict.fromkeys("iuf", "{helper}({0}, {1})"), raises=_DIVISION, pole="{1} == 0", cost=6.0),
+        Rule("divide", {FLOAT: "({0} / {1})"}, raises=_FLOAT_RAISES, pole=1, cost=0.25),
+        Rule("floor_divide", dict.fromkeys("iuf", "{helper}({0}, {1})"), raises=_DIVISION, pole=1, cost=6.0),
         Rule("remainder", dict.fromkeys("iuf", "{helper}({0}, {1})"), raises=_DIVISION, cost=6.0),
         Rule("fmod", {**_integers("{helper}({0}, {1})"), FLOAT: "fmod{f}({0}, {1})"}, raises=_DIVISION, cost=5.0,
              math="fmod"),
@@ -127,11 +128,11 @@ def _arithmetic() -> list[Rule]:
         Rule("sign", {SIGNED: "({T})(({0} > 0) - ({0} < 0))", UNSIGNED: "({T})({0} > 0)",
                       FLOAT: "({0} > 0 ? ({T})1 : {0} < 0 ? ({T})-1 : {0} == 0 ? ({T})0 : {0})"}, 1, cost=0.1),
         Rule("square", _numbers("{0} * {0}", "{0}"), 1, raises=_FLOAT_RAISES),
-        Rule("reciprocal", {**_integers("{helper}({0})"), FLOAT: "(1 / {0})"}, 1, raises=_DIVISION, pole="{0} == 0",
+        Rule("reciprocal", {**_integers("{helper}({0})"), FLOAT: "(1 / {0})"}, 1, raises=_DIVISION, pole=0,
              cost=0.25),
         Rule("sqrt", {FLOAT: "__builtin_sqrt{f}({0})"}, 1, raises=_FLOAT_RAISES, cost=0.3),
         Rule("power", {**_integers("{helper}({0}, {1})"), FLOAT: "pow{f}({0}, {1})"}, raises=_FLOAT_RAISES,
-             pole="{0} == 0", cost=2.5, math="pow"),
+             pole=0, cost=2.5, math="pow"),
         Rule("floor", {**whole, FLOAT: "__builtin_floor{f}({0})"}, 1),
         Rule("ceil", {**whole, FLOAT: "__builtin_ceil{f}({0})"}, 1),
         Rule("trunc", {**whole, FLOAT: "__builtin_trunc{f}({0})"}, 1),
@@ -177,34 +178,47 @@ def _logic() -> list[Rule]:
     ]  # fmt: skip
 
 
-_MATH: Mapping[str, tuple[str, float, str]] = {
+EVERYWHERE = -1
+
+TOTAL = frozenset(("arctan", "tanh", "arcsinh", "cbrt"))
+"""Mathematical functions that never raise."""
+
+_MATH: Mapping[str, tuple[str, float, int | None]] = {
     # NumPy's name: the C function, ns per element, pole
-    "exp": ("exp", 0.35, ""),
-    "exp2": ("exp2", 0.35, ""),
-    "expm1": ("expm1", 0.5, ""),
-    "log": ("log", 0.4, "{0} == 0"),
-    "log2": ("log2", 0.4, "{0} == 0"),
-    "log10": ("log10", 0.4, "{0} == 0"),
-    "log1p": ("log1p", 0.6, "{0} == -1"),
-    "sin": ("sin", 0.4, ""),
-    "cos": ("cos", 0.4, ""),
-    "tan": ("tan", 0.8, ""),
-    "arcsin": ("asin", 0.6, ""),
-    "arccos": ("acos", 0.6, ""),
-    "arctan": ("atan", 0.6, ""),
-    "sinh": ("sinh", 0.9, ""),
-    "cosh": ("cosh", 0.9, ""),
-    "tanh": ("tanh", 0.5, ""),
-    "arcsinh": ("asinh", 1.0, ""),
-    "arccosh": ("acosh", 1.0, ""),
-    "arctanh": ("atanh", 1.0, "__builtin_fabs{f}({0}) == 1"),
-    "cbrt": ("cbrt", 0.8, ""),
+    "exp": ("exp", 0.35, None),
+    "exp2": ("exp2", 0.35, None),
+    "expm1": ("expm1", 0.5, None),
+    "log": ("log", 0.4, EVERYWHERE),
+    "log2": ("log2", 0.4, EVERYWHERE),
+    "log10": ("log10", 0.4, EVERYWHERE),
+    "log1p": ("log1p", 0.6, EVERYWHERE),
+    "sin": ("sin", 0.4, None),
+    "cos": ("cos", 0.4, None),
+    "tan": ("tan", 0.8, None),
+    "arcsin": ("asin", 0.6, None),
+    "arccos": ("acos", 0.6, None),
+    "arctan": ("atan", 0.6, None),
+    "sinh": ("sinh", 0.9, None),
+    "cosh": ("cosh", 0.9, None),
+    "tanh": ("tanh", 0.5, None),
+    "arcsinh": ("asinh", 1.0, None),
+    "arccosh": ("acosh", 1.0, None),
+    "arctanh": ("atanh", 1.0, EVERYWHERE),
+    "cbrt": ("cbrt", 0.8, None),
 }
 
 
 def _transcendental() -> list[Rule]:
     unary = [
-        Rule(name, {FLOAT: f"{function}{{f}}({{0}})"}, 1, raises=_FLOAT_RAISES, pole=pole, cost=cost, math=function)
+        Rule(
+            name,
+            {FLOAT: f"{function}{{f}}({{0}})"},
+            1,
+            pole=pole,
+            cost=cost,
+            math=function,
+            raises=None if name in TOTAL else _FLOAT_RAISES,
+        )
         for name, (function, cost, pole) in _MATH.items()
     ]
     return [
@@ -256,10 +270,9 @@ def cast_raises(source: np.dtype, target: np.dtype) -> bool:
     return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
 
 
-def cast_invalid(target: np.dtype, operand: str) -> str:
-    """C that holds where a cast from float to an integer dtype is invalid."""
-    low, high = _LIMITS[C_TYPES[target]]
-    return f"!((f64){operand} > {low} && (f64){operand} < {high})"
+def cast_limits(target: np.dtype) -> tuple[str, str]:
+    """Between which numbers, exclusive, a float must lie for the cast to an integer dtype to be valid."""
+    return _LIMITS[C_TYPES[target]]
 
 
 # Literals ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""What the checked form of a kernel asks of each operation.
+
+In: an operation, and the names of its result and operands. Out: C whose value is the ``FLAG_*`` bits that the
+operation raises::
+
+    raised_2 |= raised_by2_f32(multiply_3, x_1, y_2, 2);
+
+By IEEE 754 an infinite result of finite operands has overflowed, or divided by zero, and NaN made of numbers is
+invalid. What integers raise is found by looking at them, also in the fast form: the processor does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from capture.inductor.csource import CUnit
+from capture.inductor.helpers import raised_helper
+from capture.inductor.loops import Value
+from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
+from capture.inductor.vocabulary import ANY_NAN, C_TYPES, EVERYWHERE, IEEE, INTEGER, RULES, cast_limits
+
+Names = Callable[[Value], str]
+
+
+def kind_of(value: Value) -> str:
+    """How it is found what an operation raises."""
+    return IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
+
+
+def suspicion(value: Value, name: Names) -> str:
+    """C that holds where an operation raises what the processor does not tell; empty where it does."""
+    kind = kind_of(value)
+    if kind == ANY_NAN:
+        return f"{name(value)} != {name(value)}"
+    if kind != INTEGER:
+        return ""
+    return " || ".join((f"{name(value.args[-1])} == 0", *_wrapping_quotient(value, name)))
+
+
+def check(value: Value, name: Names, unit: CUnit) -> str:
+    """C of what an operation raises."""
+    if value.op == "cast":
+        return _cast_check(value, name, unit)
+    kind = kind_of(value)
+    if kind == ANY_NAN:
+        return f"{name(value)} != {name(value)} ? {FLAG_INVALID} : 0"
+    return _division_check(value, name) if kind == INTEGER else _ieee_check(value, name, unit)
+
+
+def _wrapping_quotient(value: Value, name: Names) -> tuple[str, ...]:
+    """C that holds where a quotient of integers is too large for its dtype, if that can be."""
+    if value.op != "floor_divide" or value.dtype.kind != "i":
+        return ()
+    dividend, divisor = map(name, value.args)
+    return (f"({divisor} == -1 && {dividend} == LOWEST_{C_TYPES[value.dtype]})",)
+
+
+def _division_check(value: Value, name: Names) -> str:
+    zero = FLAG_DIVIDE | FLAG_INVALID if value.op == "reciprocal" else FLAG_DIVIDE
+    overflow = "".join(f"{wraps} ? {FLAG_OVERFLOW} : " for wraps in _wrapping_quotient(value, name))
+    return f"{name(value.args[-1])} == 0 ? {zero} : {overflow}0"
+
+
+def _ieee_check(value: Value, name: Names, unit: CUnit) -> str:
+    rule, dtype, operands = RULES[value.op], value.args[-1].dtype, [name(arg) for arg in value.args]
+    short, count = C_TYPES[dtype], len(operands)
+    unit.helpers.setdefault(f"raised_by{count}_{short}", raised_helper(count, short))
+    if_infinite = str(FLAG_OVERFLOW | (FLAG_INVALID if value.op == "floor_divide" else 0))
+    if rule.pole == EVERYWHERE:
+        if_infinite = str(FLAG_DIVIDE)
+    elif rule.pole is not None:
+        if_infinite = f"{operands[rule.pole]} == 0 ? {FLAG_DIVIDE} : {if_infinite}"
+    text = f"raised_by{count}_{short}({name(value)}, {', '.join(operands)}, {if_infinite})"
+    if value.op == "power" and dtype == np.float32:  # which infinite powers NumPy warns of depends on the processor
+        return f"!FINITE({operands[1]}) && !FINITE({name(value)}) ? {FLAG_UNSURE} : {text}"
+    return text
+
+
+def _cast_check(value: Value, name: Names, unit: CUnit) -> str:
+    (operand,) = value.args
+    if value.dtype.kind == "f":
+        return f"!FINITE({name(value)}) & FINITE({name(operand)}) ? {FLAG_OVERFLOW} : 0"
+    low, high = cast_limits(value.dtype)
+    return f"!((f64){name(operand)} > {low} && (f64){name(operand)} < {high}) ? {FLAG_INVALID} : 0"
