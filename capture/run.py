@@ -111,7 +111,7 @@ def run_module(name: str, arguments: list[str]) -> None:
 def run_archive(arguments: list[str]) -> None:
     """As ``python folder`` or ``python archive.zip``, which have a module ``__main__``."""
     sys.argv[:] = arguments
-    _lead_path(arguments[0])
+    _lead_path(os.path.abspath(arguments[0]))
     _run_as_main(MAIN, alter_argv=False)
 
 
@@ -185,6 +185,8 @@ class _Finish:
                 print(f"capture: --include {name}: the program imported no module of that name", file=sys.stderr)
         if self.explain:
             print(summary(self.captured), file=sys.stderr)
+        self.captured.clear()
+        hook.reset()  # captured code would keep the program's globals alive beyond their end
         if self.interrupted:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -214,7 +216,8 @@ def summary(captured: Sequence[scopes.Captured]) -> str:
         f"{_count(sum(report.graph_break_count for report in reports), 'break')}; "
         f"{_count(plain, 'function')} without array work left plain"
     )
-    return "\n".join([totals, *map(str, reports)])
+    limits = [words for each in captured for words in each.record.limits]
+    return "\n".join([totals, *map(str, reports), *limits])
 
 
 def _report(captured: scopes.Captured) -> Report:
