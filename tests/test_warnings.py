@@ -83,9 +83,33 @@ def empty_part(x):
     return np.log(x)[:0]
 
 
+def of_constants(x):
+    a = 1 / np.zeros(3)
+    b = np.log(np.zeros(3))
+    c = np.zeros_like(x) / 0
+    d = np.full(4, -1.0)
+    return a, b, c, np.sqrt(d)
+
+
+def overwritten(x):
+    y = 1 / x
+    y[...] = 2
+    return y
+
+
+def overwritten_twice(x):
+    y = np.zeros(x.shape)
+    y[...] = np.log(x) + 1
+    y[...] = x
+    return y
+
+
 @pytest.mark.parametrize(
     ("function", "argument"),
     [
+        (of_constants, ODD),
+        (overwritten, ODD),
+        (overwritten_twice, ODD),
         (unread, ODD),
         (unread_but_for_its_shape, ODD),
         (unread_integers, INTEGERS),

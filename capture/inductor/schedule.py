@@ -16,10 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Any
 
 from capture.inductor.loops import Access, Memory, access
 from capture.inductor.lower import Lowered, Read, Unit
 from capture.ir.graph import Node, buffer
+from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Expr, Size, Symbol, product, substitute
 
 LONG = 1 << 15
@@ -327,7 +329,7 @@ def _is_sound(merged: Group, early: Group, late: Group, lowered: Lowered) -> boo
     phases = merged.phases(lowered)
     if is_chunked(merged, lowered) and any(phases[unit] for unit in merged.units if merged.covers_all(unit)):
         return False
-    return _shares(early, late, lowered) and _keeps_memory_order(merged, lowered)
+    return _shares(early, late, lowered) and _keeps_memory_order(merged, lowered) and _keeps_warnings(merged, lowered)
 
 
 def _shares(early: Group, late: Group, lowered: Lowered) -> bool:
@@ -400,6 +402,35 @@ def _keeps_memory_order(merged: Group, lowered: Lowered) -> bool:
 def _is_part(unit: Unit) -> bool:
     """Whether the unit writes a part of a join: parts do not overlap, and only the whole is read."""
     return unit.node.target != "store"
+
+
+def _keeps_warnings(merged: Group, lowered: Lowered) -> bool:
+    """Whether nothing that may warn is overwritten unread: the C compiler would drop it, and what it raises."""
+    read = {read.leaf for unit in merged.units for read in unit.reads}
+    written: dict[Access, Unit] = {}
+    for unit in merged.units:
+        place = write_access(lowered, merged, unit)
+        if place is None:
+            continue
+        before = written.get(place)
+        if before is not None and before.node not in read and _computes_what_may_warn(before.value, lowered):
+            return False
+        written[place] = unit
+    return True
+
+
+def _computes_what_may_warn(value: Any, lowered: Lowered) -> bool:
+    """Whether a unit's value, or what is computed inside it, may warn."""
+    stack, seen = [value], set()
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, Node) or node in seen:
+            continue
+        seen.add(node)
+        if may_warn(node):
+            return True
+        stack.extend(operand for operand in node.inputs if operand not in lowered.unit_of)
+    return False
 
 
 # The shape of a nest ----------------------------------------------------------------------------------------------

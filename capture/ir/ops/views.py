@@ -451,6 +451,8 @@ for _ndim, _function, _new_axes in (
 
 def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
     base = require_array(operand_type(m), "flip")
+    if not base.ndim:
+        return graph.call("scalar", m)
     axes = many_axes(axis, base.ndim)
     ends = [static(size, "a flipped size") - 1 if k in axes else 0 for k, size in enumerate(base.shape)]
     return graph.call(
