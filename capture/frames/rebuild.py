@@ -326,6 +326,12 @@ def _part(emit: Callable[[Builder, Any], None]) -> Callable[[Builder, Any], None
     return load
 
 
+def _contents(build: Builder, source: sources.Contents) -> None:
+    """Of a cell that a resume function takes: its variable."""
+    assert isinstance(source.whole, sources.Argument)
+    build.assembler.load_deref(source.whole.argument)
+
+
 def _item(build: Builder, source: sources.Item) -> None:
     build.assembler.load_const(source.key)
     build.assembler.binary_subscr()
@@ -354,6 +360,7 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.Constant: lambda build, source: build.assembler.load_const(source.value),
     sources.Cell: lambda build, source: build.assembler.load_deref(source.variable),
     sources.CellOf: _cell_of,
+    sources.Contents: _contents,
     sources.Attribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
     sources.Item: _part(_item),
     sources.Default: _part(_default),

@@ -30,7 +30,7 @@ from capture.frames.bytecode import Code, Instruction, decode
 from capture.frames.effects import Journal, Memory
 from capture.frames.guards import Check, Guard, IsObject, SameObject
 from capture.frames.settings import Settings
-from capture.frames.sources import Argument, Cell, Function, Global, Source
+from capture.frames.sources import Argument, Cell, Contents, Function, Global, Source
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import binding, calls, operations
 from capture.frames.values.arrays import graph_value
@@ -148,7 +148,7 @@ class Tracer:
         for index, value in enumerate(arguments):
             source = Argument(index, names[index])
             if resumed and names[index] in code.cells and type(value) is CellType:
-                frame.locals[names[index]] = CellValue(None, free=names[index])
+                frame.locals[names[index]] = CellValue(self.cell_content(value, Contents(source)), free=names[index])
             else:
                 frame.locals[names[index]] = self.lazy(source, value)
         return frame
