@@ -216,6 +216,7 @@ def reset() -> None:
     for entry in list(_entries):
         entry.reset()
     hook.reset()
+    scopes.reset()
     log.forget_warnings()
 
 

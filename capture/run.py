@@ -186,7 +186,7 @@ class _Finish:
         if self.explain:
             print(summary(self.captured), file=sys.stderr)
         self.captured.clear()
-        hook.reset()  # captured code would keep the program's globals alive beyond their end
+        api.reset()  # captured code would keep the program's globals alive beyond their end
         if self.interrupted:
             sys.stdout.flush()
             sys.stderr.flush()

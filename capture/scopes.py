@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from capture import config
-from capture.frames import hook
+from capture.frames import frontend, hook
 from capture.frames.settings import Record, Settings
 
 PATIENCE = 4000
@@ -197,6 +197,7 @@ class Captured:
 
 
 _listeners: list[Callable[[Captured], None]] = []
+_records: weakref.WeakValueDictionary[int, Record] = weakref.WeakValueDictionary()
 
 
 def listen(listener: Callable[[Captured], None]) -> None:
@@ -209,6 +210,7 @@ def settings_of(entry: hook.Entry, arguments: tuple[Any, ...], template: Setting
     settings = vars(entry).get("settings")
     if settings is None:
         record = Record()
+        _records[id(record)] = record
         judge = Judge(entry, record, TRIES[expects_arrays(entry.function, arguments)])
         settings = replace(template, record=record, patience=PATIENCE, judge=judge)
         entry.settings = settings
@@ -216,6 +218,12 @@ def settings_of(entry: hook.Entry, arguments: tuple[Any, ...], template: Setting
         for listener in _listeners:
             listener(Captured(code.co_qualname, code.co_filename, code.co_firstlineno, record))
     return settings
+
+
+def reset() -> None:
+    """Forget what was captured in scopes; the hook forgets whose it was."""
+    while _records:
+        frontend.forget(_records.popitem()[1])
 
 
 class Judge:

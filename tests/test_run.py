@@ -207,10 +207,10 @@ PROGRAMS = {
             return (x * 2).tolist()
         print(double(np.ones(2)), flush=True)
         child = os.fork()
-        print(double(np.ones(2)), double(np.ones(3)), flush=True)
         if child:
             print(os.waitpid(child, 0)[1])
-        else:
+        print(double(np.ones(2)), double(np.ones(3)), flush=True)
+        if not child:
             os._exit(0)
         """,
     "plain": """

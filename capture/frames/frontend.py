@@ -47,6 +47,8 @@ class VariantInfo:
     graph: Graph | None
     runner: Runner | None
     broke: BreakRecord | None
+    settings: Settings
+    """Owns the resume functions that the variant's code refers to weakly."""
 
 
 def compile_frame(
@@ -204,7 +206,7 @@ class _Compilation:
     # the variant --------------------------------------------------------------------------------------------------
     def variant(self) -> Variant:
         guards = self._guards()
-        info = VariantInfo(guards, self.graph, self.runner, self.broke)
+        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings)
         if self.graph is None and self.handover is None:
             variant = self._without_graph(guards, info)
         else:
@@ -336,7 +338,9 @@ def worth_capturing(code: CodeType) -> bool:
 
 
 def forget(found: Record) -> None:
-    """Empty a record, and the resume functions in it."""
+    """Empty a record, and the resume functions in it: each other's code holds them, where no collector looks."""
+    for target in found.resumes.values():
+        target.entry.clear()
     found.clear()
 
 
