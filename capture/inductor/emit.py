@@ -35,15 +35,14 @@ LIGHT = 0.25
 """Nanoseconds per element up to which a sum is bound by the latency of its additions."""
 
 
-def is_rounding(value: Value) -> bool:
-    """A float made of an integer that is made of a float."""
+def is_made_of_computed_integer(value: Value) -> bool:
+    """Whether a cast to float is of an integer that the compiler must not look into.
+
+    gcc takes float → int → float for ``trunc``, which differs in zeros and overflows; and it divides by an integer that
+    it finds to be zero while compiling, and raises nothing.
+    """
     source = value.args[0]
-    return (
-        value.dtype.kind == "f"
-        and source.op == "cast"
-        and source.dtype.kind in "iu"
-        and source.args[0].dtype.kind == "f"
-    )
+    return value.dtype.kind == "f" and source.dtype.kind in "biu" and source.op not in ("load", "index", "constant")
 
 
 class Body:
@@ -170,9 +169,9 @@ class Body:
             operands = tuple(map(self.hide, value.args))  # gcc divides 1.0 by 0.0 while compiling, and raises nothing
         if value.op == "cast":
             (operand,) = value.args
-            if is_rounding(value):  # gcc takes float → int → float for `trunc`, which differs in zeros and overflows
+            if is_made_of_computed_integer(value):
                 self.opaque = True
-                operands = (f"({operands[0]} & ({C_TYPES[operand.dtype]})all_bits)",)
+                operands = (f"({operands[0]} ^ ({C_TYPES[operand.dtype]})no_bits)",)
             return cast_text(operand.dtype, value.dtype, operands[0])
         return RULES[value.op].text(value.args[-1].dtype, operands)
 

@@ -121,7 +121,7 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
 
 def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> KernelText:
     first = ("const i64 first = begin;",) if body.mode == CHECKED else ()
-    opaque = ["i64 all_bits = -1;", '__asm__("" : "+r"(all_bits));'] if body.opaque else []
+    opaque = ["i64 no_bits = 0;", '__asm__("" : "+r"(no_bits));'] if body.opaque else []
     for declaration, hidden in body.hidden.items():
         opaque += [declaration.format(hidden), f'__asm__("" : "+m"({hidden}));']
     gathered = [f"u32 {name} = 0;" for name in body.noted]
