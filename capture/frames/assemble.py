@@ -45,6 +45,7 @@ from capture.frames.bytecode import (
     Instruction,
     Position,
     decode,
+    decode_once,
     peak,
     slot_names,
     stack_effect,
@@ -620,7 +621,7 @@ def _remember_origin(code: CodeType, original: Code) -> None:
 # ------------------------------------------------------------------------------------------- check
 def check(code: CodeType) -> CodeType:
     """Decode finished code again; raises InternalError if CPython could not run it safely."""
-    decoded = decode(code)
+    decoded = decode_once(code)
     decoded.depths()
     if decoded.max_depth > code.co_stacksize:
         raise InternalError(f"{code.co_qualname} needs {decoded.max_depth} stack slots, has {code.co_stacksize}")

@@ -406,13 +406,17 @@ class _Same:
 
 
 def decode(code: CodeType) -> Code:
-    """The canonical form of ``code``; the most recent ones are kept."""
+    """The canonical form of ``code``; the most recent ones are kept alive, and what their constants own with them."""
     return _decode(_Same(code))
 
 
 @lru_cache(maxsize=512)
 def _decode(key: _Same) -> Code:
-    code = key.code
+    return decode_once(key.code)
+
+
+def decode_once(code: CodeType) -> Code:
+    """The canonical form of code that is not looked at again: replacements, whose constants are kernels."""
     try:
         return _decode_new(code)
     except (IndexError, KeyError, TypeError) as fault:

@@ -23,7 +23,7 @@ from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
 from capture.frames.assemble import Assembler
 from capture.frames.breaks import BreakRecord, record
-from capture.frames.bytecode import decode
+from capture.frames.bytecode import decode, decode_once
 from capture.frames.guards import ArrayIs, Guard, NoOverlap, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
@@ -219,7 +219,7 @@ class _Compilation:
     def _report(self, guards: Sequence[Guard], variant: Variant) -> None:
         texts: dict[str, Callable[[], str]] = {
             "guards": lambda: "\n".join(map(str, guards)),
-            "bytecode": lambda: f"{decode(self.function.__code__)}\n->\n{decode(variant.code)}",
+            "bytecode": lambda: f"{decode(self.function.__code__)}\n->\n{decode_once(variant.code)}",
         }
         for topic, text in texts.items():
             log.emit(topic, lambda text=text: f"{self.function.__qualname__}\n{text()}")  # type: ignore[misc]

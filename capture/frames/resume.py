@@ -11,6 +11,9 @@ A break in an inlined call (root R at call k, callee C at instruction i) gives, 
 with the call in R's own exception regions and at its line. With a frame M between them R calls ENTRY_M, a resume
 function that first calls ENTRY_C_i with a tuple of state it was given, inside M's regions, and goes on in M's body
 behind its call with the value.
+
+Code holds entries weakly: the garbage collector does not see what a code object owns, and the entries of a
+loop lead to each other. Who runs a variant owns its settings, whose record owns all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from typing import Any
 
 from capture.frames.assemble import Assembler, Slot, origin, resume_at
 from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, stack_effect
-from capture.frames.hook import Continuation, Entry
+from capture.frames.hook import Continuation, Entry, WeakEntry
 from capture.frames.rebuild import Builder, Needs
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument
@@ -74,7 +77,7 @@ class Resumes:
             new.at(index)
             new.push_stack(stack)
             with new.covered_by(index):
-                new.load_const(inner.entry)
+                new.load_const(WeakEntry(inner.entry))
                 new.swap(2)
                 new.call_with()
             new.jump_to_original(index + 1)
@@ -228,7 +231,7 @@ class Handover:
 
     def _emit_call_operands(self, build: Builder) -> None:
         assert self.target is not None
-        build.constant(self.target.entry)
+        build.constant(WeakEntry(self.target.entry))
         build.slide()
         build.sequence("build_tuple", self.state)
         build.slide()
@@ -300,7 +303,7 @@ class Handover:
         new.build_tuple(len(target.parameters))
         new.load_const(Continuation)
         new.swap(2)
-        new.load_const(target.entry)
+        new.load_const(WeakEntry(target.entry))
         new.swap(2)
         new.call(2)
         new.return_value()

@@ -238,4 +238,18 @@ instance_values(PyObject *self, PyObject **dict)
 #endif
 }
 
+/* The object a weak reference leads to, as a new reference; NULL without an error if it is gone. */
+static inline PyObject *
+weakly_referenced(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found = NULL;
+    (void)PyWeakref_GetRef(reference, &found);
+    return found;
+#else
+    PyObject *found = PyWeakref_GET_OBJECT(reference);
+    return found == Py_None ? NULL : Py_NewRef(found);
+#endif
+}
+
 #endif

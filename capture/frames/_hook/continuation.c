@@ -26,15 +26,21 @@ continuation_run(PyObject *result)
 static PyObject *
 continuation_make(PyObject *entry, PyObject *arguments)
 {
-    if (!Py_IS_TYPE(entry, EntryType) || ((Entry *)entry)->function == NULL || !PyTuple_CheckExact(arguments)) {
-        PyErr_SetString(PyExc_TypeError, "a Continuation takes an Entry of a function and a tuple");
+    if (!PyTuple_CheckExact(arguments)) {
+        PyErr_SetString(PyExc_TypeError, "a Continuation takes an Entry and a tuple");
+        return NULL;
+    }
+    PyObject *strong = strong_entry(entry);
+    if (strong == NULL) {
         return NULL;
     }
     Continuation *self = (Continuation *)ContinuationType->tp_alloc(ContinuationType, 0);
-    if (self != NULL) {
-        self->entry = Py_NewRef(entry);
-        self->arguments = Py_NewRef(arguments);
+    if (self == NULL) {
+        Py_DECREF(strong);
+        return NULL;
     }
+    self->entry = strong;
+    self->arguments = Py_NewRef(arguments);
     return (PyObject *)self;
 }
 

@@ -95,6 +95,10 @@ int entry_add(Entry *entry, Variant *variant);
 void entry_clear_rows(Entry *entry);
 PyObject *entry_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 
+/* ---- weak.c ---- */
+
+PyObject *strong_entry(PyObject *entry); /* a new reference to the entry, given it or a weak one; TypeError if it is gone */
+
 /* ---- continuation.c ---- */
 
 PyObject *continuation_run(PyObject *result); /* steals `result`; runs continuations until there is a value */
@@ -242,7 +246,7 @@ typedef struct {
 } Callbacks;
 
 extern Callbacks callbacks;
-extern PyTypeObject *EntryType, *VariantType, *ContinuationType;
-extern PyType_Spec entry_spec, variant_spec, continuation_spec;
+extern PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
+extern PyType_Spec entry_spec, variant_spec, continuation_spec, weak_entry_spec;
 
 #endif

@@ -3,7 +3,7 @@
 #include "hook.h"
 
 Callbacks callbacks = {.nested = true};
-PyTypeObject *EntryType, *VariantType, *ContinuationType;
+PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
 
 static PyObject *
 or_none(PyObject *object)
@@ -264,7 +264,8 @@ module_exec(PyObject *module)
         return -1;
     }
     if (add_type(module, &entry_spec, &EntryType) < 0 || add_type(module, &variant_spec, &VariantType) < 0 ||
-        add_type(module, &continuation_spec, &ContinuationType) < 0) {
+        add_type(module, &continuation_spec, &ContinuationType) < 0 ||
+        add_type(module, &weak_entry_spec, &WeakEntryType) < 0) {
         return -1;
     }
     continuation_ready();

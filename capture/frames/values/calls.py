@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.hook import WeakEntry
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
@@ -284,6 +285,8 @@ def call_known(
     tracer: Tracer, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value:
     """A call of an object known by identity that is no Python function."""
+    if type(function) is WeakEntry:
+        raise GraphBreak("the rest of a call that another break interrupted", "resume")
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
