@@ -61,7 +61,7 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     numbers = number_inputs(lowered)
     memories, offsets, arena = _place(scheduled, nests, partials)
     flagged = flagged_nodes(list(nests.values()), lowered.order)
-    rendered = Rendered(_c_unit(memories, flagged, numbers))
+    rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])
     steps = _steps(scheduled, nests, rendered, numbers)
@@ -150,10 +150,11 @@ def _memory_of_step(
             yield from group
 
 
-def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers) -> CUnit:
+def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints: Mapping[str, int]) -> CUnit:
     unit = CUnit()
     unit.buffers = {memory: memory.number for memory in memories}
     unit.flags = {node: number for number, node in enumerate(flagged)}
+    unit.unit_steps = frozenset(name for name, hint in hints.items() if hint == 1)
     unit.number_reads = {symbol.name: text for symbol, text in numbers.reads.items()}
     return unit
 

@@ -55,6 +55,7 @@ class CUnit:
     flags: dict[Node, int] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)  # names that size expressions go by
     number_reads: dict[str, str] = field(default_factory=dict)  # C that reads a named size at each call
+    unit_steps: frozenset[str] = frozenset()  # sizes that are 1 in most calls
     helpers: dict[str, str] = field(default_factory=dict)
     math: dict[str, int] = field(default_factory=dict)
 

@@ -119,7 +119,7 @@ class Lowered:
     writers: dict[Node, list[Unit]] = field(default_factory=dict)
     memory: dict[Node, Memory] = field(default_factory=dict)
     symbols: dict[Symbol, tuple[int, int]] = field(default_factory=dict)  # a stride: number of the input, axis
-    hints: dict[str, int] = field(default_factory=dict)  # how large strides are that are not known, to compare them
+    hints: dict[str, int] = field(default_factory=dict)  # how large strides may be that are not known
     _views: dict[Node, Strided] = field(default_factory=dict)
 
     def strided(self, node: Node) -> Strided:
@@ -206,7 +206,10 @@ def _input_strides(lowered: Lowered, node: Node, number: int) -> tuple[Size, ...
             continue
         symbol = Symbol(f"{node.name}_stride{axis}", low=None)
         lowered.symbols[symbol] = (number, axis)
-        lowered.hints[symbol.name] = 3 * 64 ** (type.layout.ranks[axis] if type.layout else type.ndim - axis)
+        rank = type.layout.ranks[axis] if type.layout else type.ndim - axis
+        lowered.hints[symbol.name] = 3 * 64**rank
+        if type.layout is not None and type.layout.inner and rank == 1:
+            lowered.hints[symbol.name] = 1  # or -1: neighbours in memory, in rising or falling order
         strides.append(symbol)
     return tuple(strides)
 

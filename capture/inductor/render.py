@@ -6,6 +6,7 @@ iterations, work and scratch. The text depends on nothing but the graph, so it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,7 +19,7 @@ from capture.inductor.csource import CUnit, pointer
 from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
-from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
+from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Expr, Size, product
@@ -46,6 +47,7 @@ class KernelText:
     checked: str  # the function to call when something was raised
     is_checked: bool
     closing: tuple[str, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()  # sizes for whose being 1 the kernel has a form of its own, and their C
 
     @property
     def single_batch(self) -> bool:
@@ -125,7 +127,8 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
     for declaration, hidden in body.hidden.items():
         opaque += [declaration.format(hidden), f'__asm__("" : "+m"({hidden}));']
     gathered = [f"u32 {name} = 0;" for name in body.noted]
-    sources = (*_pointers(nest, body, text), *_numbers(body.unit, text), *body.scratch.declarations())
+    numbers, steps = _numbers(body, text)
+    sources = (*_pointers(nest, body, text), *numbers, *body.scratch.declarations())
     declarations = (*sources, *first, *opaque, *gathered)
     decode = tuple(_decode(nest, body.unit, body.mode))
     return KernelText(
@@ -139,6 +142,7 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         checked,
         body.mode == CHECKED,
         tuple(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted),
+        steps,
     )
 
 
@@ -162,8 +166,11 @@ def _pointers(nest: Nest, body: Body, text: str) -> list[str]:
     return lines
 
 
-def _numbers(unit: CUnit, text: str) -> list[str]:
-    return [f"const i64 {name} = {value};" for name, value in unit.number_reads.items() if name in text]
+def _numbers(body: Body, text: str) -> tuple[list[str], tuple[tuple[str, str], ...]]:
+    """Declarations of the sizes that the text names; apart from them those that are mostly 1, in the fast form."""
+    reads = [(name, value) for name, value in body.unit.number_reads.items() if re.search(rf"\b{name}\b", text)]
+    steps = tuple(read for read in reads if body.mode == FAST and read[0] in body.unit.unit_steps)
+    return [f"const i64 {name} = {value};" for name, value in reads if (name, value) not in steps], steps
 
 
 def extent(nest: Nest, mode: str) -> Size:
@@ -252,7 +259,7 @@ def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math:
     text = _template().render(
         title=_safe(title),
         limits=LIMITS,
-        raised={"divide": FLAG_DIVIDE, "invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
+        raised={"invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
         size_helpers=_size_helpers(rendered, sizes),
         math=[_declaration(name, arity, simd_math) for name, arity in sorted(unit.math.items())],
         checks=any(kernel.checked for kernel in rendered.texts),

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import prod
 from typing import Any
 
 from capture.inductor.loops import Access, Memory, access
@@ -35,6 +36,9 @@ SIBLINGS = 8
 
 SHORT, LENGTHENED = 15, 63
 """An innermost axis of at most so many elements is left to another one that has more than so many."""
+
+UNKNOWN = 1000
+"""What a size that is not known is taken for where sizes are weighed."""
 
 AXES = tuple(Symbol(f"axis{number}") for number in range(64))
 
@@ -451,10 +455,12 @@ def lane_axis(lowered: Lowered, group: Group) -> int | None:
         return None
     votes = [0.0] * len(group.axes)
     for place, writes in accesses(lowered, group):
+        sizes = [group.axes[AXES.index(axis)] for axis, _ in place.strides]
+        weight = prod(size if isinstance(size, int) else UNKNOWN for size in sizes) * (1.5 if writes else 1.0)
         for axis, stride in place.strides:
-            weight = (2 if writes else 1) * (1.0 + 0.01 * len(place.strides))
-            if isinstance(stride, int):
-                votes[AXES.index(axis)] += weight if abs(stride) == 1 else 0.001 * weight / max(abs(stride), 1)
+            stride = lowered.hints.get(stride.name, 0) if isinstance(stride, Symbol) else stride
+            if isinstance(stride, int) and stride:
+                votes[AXES.index(axis)] += weight if abs(stride) == 1 else 0.001 * weight / abs(stride)
     best = max(range(len(votes)), key=lambda axis: (votes[axis], axis))
     longer = [axis for axis, size in enumerate(group.axes) if not _is_at_most(size, LENGTHENED)]
     other = max(longer, key=lambda axis: (votes[axis], axis), default=best)
