@@ -29,6 +29,7 @@ from capture.ir.ops.common import (
     require_array,
     require_value,
     static,
+    surely_more,
 )
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
@@ -116,6 +117,8 @@ def _infer_tile(A: Any, reps: tuple[int, ...]) -> ArrayType:
     base = require_array(A, "tile")
     if min(reps, default=0) < 0 or all(count == 1 for count in reps) or not base.ndim:
         raise CannotInfer("tile that copies or refuses")
+    if not surely_more(product(base.shape), 0):
+        raise CannotInfer("tile of nothing, which is a view")
     ndim = max(base.ndim, len(reps))
     counts = (1,) * (ndim - len(reps)) + reps
     shape = (1,) * (ndim - base.ndim) + base.shape
