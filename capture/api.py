@@ -18,15 +18,15 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
-from capture.report import Report, describe_kernel, make_report
 from capture.frames import frontend, hook
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.values import special
 from capture.ir.graph import Graph
+from capture.report import Report, describe_kernel, make_report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MODES = ("default", "background")
@@ -83,7 +83,7 @@ def _compiled(fn: Any, settings: Settings) -> Any:
             return make(fn, settings)
     if isinstance(fn, type) or not callable(fn):
         raise TypeError(f"capture.compile takes a function, method or callable object, not {fn!r}")
-    method = getattr(type(fn), "__call__", None)
+    method = inspect.getattr_static(type(fn), "__call__")
     if isinstance(method, types.FunctionType):
         return types.MethodType(_entry(method, settings), fn)
     return _entry(_calling(fn), settings)
@@ -101,7 +101,7 @@ def _entry(function: types.FunctionType, settings: Settings) -> Any:
     return entry
 
 
-def _calling(fn: Callable[..., Any]) -> types.FunctionType:
+def _calling(fn: Callable[..., Any]) -> Any:
     """A plain function that calls a builtin or other callable without Python code of its own."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -127,7 +127,7 @@ def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
     start = time.perf_counter()
     try:
         with config.applied(settings.options):
-            return frontend.compile_frame(entry, entry.function, arguments, settings)
+            return frontend.compile_frame(entry, cast(types.FunctionType, entry.function), arguments, settings)
     finally:
         settings.record.compile_seconds += time.perf_counter() - start
 

@@ -29,7 +29,7 @@ def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """Fused C kernels."""
     from capture.inductor.compile import compile_graph
 
-    return compile_graph(graph, config.current())
+    return compile_graph(graph)
 
 
 def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
@@ -45,7 +45,7 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
         return run
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
-        modes = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
+        modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
         try:
             with np.errstate(**modes):
                 return run(*inputs)

@@ -57,9 +57,8 @@ def difference(got: Any, expected: Any) -> str | None:
     if (got.dtype, got.shape) != (expected.dtype, expected.shape):
         return f"is {got.dtype}{list(got.shape)} instead of {expected.dtype}{list(expected.shape)}"
     with np.errstate(all="ignore"):
-        finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind == "f" else np.zeros(0)
         tolerance = RELATIVE.get(expected.dtype.char, 0.0)
-        scale = float(finite.max(initial=0.0))
+        scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected))) if tolerance else 0.0
         same = np.isclose(got, expected, rtol=tolerance, atol=tolerance * scale, equal_nan=expected.dtype.kind == "f")
     if bool(np.all(same)):
         return None

@@ -73,7 +73,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An array over a buffer: an operand of an extern call, or a result; offset and strides count bytes, all are numbers."""
+    """An array over a buffer: an operand of an extern call, or a result; offset and strides count bytes."""
 
     buffer: int
     offset: int
@@ -113,11 +113,12 @@ class ExternStep:
 class Plan:
     """All of one compiled graph.
 
-    Calling the executor gives the tuple of ``results`` (each a ``View`` or a literal), or None: the *exit*. It exits when an
-    extern step raises or gives something unpredicted, or when floating-point flags are up and the errstate in force is
-    neither warn nor ignore (or a flag is unsure, or a filter turns the warning into an error), provided that no input was
-    written yet; whoever called it then runs the region as plain Python, which does again what was done so far and raises or
-    warns as Python does. A plan that ``writes`` inputs checks errstate and filters *before* its first kernel.
+    Calling the executor gives the tuple of ``results`` (each a ``View`` or a literal), or None: the *exit*. It exits
+    when an extern step raises or gives something unpredicted, or when floating-point flags are up and the errstate in
+    force is neither warn nor ignore (or a flag is unsure, or a filter turns the warning into an error), provided that
+    no input was written yet; whoever called it then runs the region as plain Python, which does again what was done so
+    far and raises or warns as Python does. A plan that ``writes`` inputs checks errstate and filters *before* its
+    first kernel.
     """
 
     name: str
@@ -137,7 +138,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """One loop nest over the data, for people: which nodes it computes, its C text, the bytes and operations of a call."""
+    """One loop nest over the data, for people: the nodes it computes, its C text, the bytes and operations a call."""
 
     name: str
     nodes: tuple[str, ...]

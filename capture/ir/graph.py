@@ -147,14 +147,14 @@ class Graph:
     def call(self, target: str | ops.Op, *args: Any, name: str = "", **params: Any) -> Node:
         """Apply an op. Its type is inferred; ``ops.CannotInfer`` where the op refuses these operands."""
         op = ops.get(target) if isinstance(target, str) else target
-        if op.is_macro:
+        if op.expand is not None:
             return op.expand(self, *args, **params)
         types = map_nodes(args, lambda node: node.type)
         params = op.complete(params)
         try:
             if op.canonical is not None:
                 params = op.canonical(*types, **params)
-            type = op.infer(*types, **map_params(params))
+            type = op.result_type(*types, **map_params(params))
         except ops.CannotInfer:
             if not op.otherwise:
                 raise
@@ -172,7 +172,7 @@ class Graph:
         if version.kind == "constant":
             raise GraphError(f"%{version.name} is a constant and cannot be written")
         args, params = (version, value), {"region": region(target)}
-        type = ops.get("store").infer(*map_nodes(args, lambda node: node.type), **params)
+        type = ops.get("store").result_type(*map_nodes(args, lambda node: node.type), **params)
         return self._add(name or buffer(target).name, "call", "store", args, params, type)
 
     def view(self, node: Node, steps: Iterable[Step]) -> Node:

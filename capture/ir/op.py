@@ -180,6 +180,12 @@ class Op:
                 operands.append(bound.arguments.get(name, parameter.default))
         return tuple(operands), params
 
+    def result_type(self, *types: Any, **params: Any) -> Any:
+        """What ``infer`` says; a macro has no result of its own."""
+        if self.infer is None:
+            raise TypeError(f"{self.name} is a macro: calls of it add other ops")
+        return self.infer(*types, **params)
+
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """``params`` with the defaults filled in, in the order of the signature."""
         unknown = params.keys() - self.parameters.parameters.keys()

@@ -22,7 +22,7 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir.graph import Graph, Node, Position, Step
-from capture.ir.shapes import Expr, parse
+from capture.ir.shapes import Expr, evaluate, parse
 from capture.ir.types import DTYPES_BY_SHORT_NAME, SHORT_NAMES, ArrayType, Layout, NumberType
 
 _READABLE = 16  # constants up to this many elements are written out, larger ones as base64
@@ -167,9 +167,10 @@ def _position(text: str | None) -> Position | None:
 
 def _parse_array(value: Any, type: ArrayType) -> np.ndarray | np.generic:
     if isinstance(value, str):
-        array = np.frombuffer(base64.b64decode(value), type.dtype).reshape(type.shape).copy()
+        array = np.frombuffer(base64.b64decode(value), type.dtype).copy()
     else:
-        array = np.array(value, type.dtype).reshape(type.shape)
+        array = np.array(value, type.dtype)
+    array = array.reshape(tuple(evaluate(size, {}) for size in type.shape))
     return array[()] if type.scalar else array
 
 

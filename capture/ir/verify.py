@@ -81,7 +81,8 @@ def _versions(graph: Graph) -> Iterator[str]:
         for value in iterate_nodes((node.args, tuple(node.params.values()))):
             owner, version = buffer(value), root(value)
             if newest.get(owner, owner) is not version:
-                yield f"%{node.name} reads %{value.name} of %{version.name}, which %{newest[owner].name} has overwritten"
+                now = newest[owner].name
+                yield f"%{node.name} reads %{value.name} of %{version.name}, which %{now} has overwritten"
         if node.kind == "call" and node.target == "store":
             owner = buffer(node)
             if owner.kind == "constant":

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from capture.errors import GraphError
-from capture.ir.graph import Graph, Position, Step, Transformer, buffer, region, root
+from capture.ir.graph import Graph, Position, Transformer, buffer, region, root
 from capture.ir.text import format_table, parse_graph, parse_type
 from capture.ir.types import Layout, NumberType, array_type, keep_order, scalar_type, type_of
 from capture.ir.verify import verify

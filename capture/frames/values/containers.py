@@ -245,7 +245,7 @@ def require_no_circle(owner: Value, values: Iterable[Value]) -> None:
         if value is owner:
             raise GraphBreak(f"a {owner.noun} becomes part of itself")
         if value.source is None:
-            inner = value.values if isinstance(value, SequenceValue) else ()
+            inner: Iterable[Value] = value.values if isinstance(value, SequenceValue) else ()
             inner = value.entries.values() if isinstance(value, DictValue) else inner
             require_no_circle(owner, inner)
 
