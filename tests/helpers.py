@@ -16,15 +16,10 @@ import warnings
 import numpy as np
 
 from capture import config
+from capture.backends import eager
 from capture.frames import frontend, hook
 from capture.frames.settings import Settings
-from capture.ir.interpret import Interpreter
 from tests.compare import assert_same
-
-
-def eager(graph, example_inputs):
-    """The backend of most tests here: the graph as it is, run by NumPy."""
-    return Interpreter(graph).run
 
 
 def duplicate(value):

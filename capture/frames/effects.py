@@ -18,6 +18,7 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
+from capture.frames.values.numbers import settled
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
 from capture.ir.ops.indexing import region_of
@@ -99,11 +100,10 @@ class Memory:
         return node
 
     def _placeholder(self, value: GraphValue) -> Node:
-        assert value.source is not None
         if isinstance(value.example, np.ndarray):
             for written in self.written():
                 self._require_apart(written, value)
-        node = self.tracer.graph.placeholder(value.source.name(), value.type)
+        node = self.tracer.graph.placeholder(value.source.name() if value.source else "number", value.type)
         self.tracer.journal.put(self.inputs, node, value)
         return node
 
@@ -130,6 +130,7 @@ class Memory:
     def store_item(self, array: ArrayValue, key: Value, value: Value) -> None:
         """``array[key] = value``."""
         try:
+            key, value = settled(self.tracer, key), settled(self.tracer, value)
             place, _ = region_of(self.tracer.graph, self.current(array), key.in_graph(self.tracer))
         except ops.CannotInfer as error:
             raise GraphBreak(f"assignment to elements: {error}", "op") from None

@@ -21,20 +21,22 @@ import numpy as np
 
 from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
-from capture.frames.assemble import Assembler
+from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
-from capture.frames.guards import ArrayIs, Guard, NoOverlap, compile_guards, why_failed
+from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NoOverlap, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
-from capture.frames.sources import Source, State
+from capture.frames.sources import Absent, Source, State, resolve
 from capture.frames.tracer import Trace, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
+from capture.frames.values.base import Value
 from capture.frames.values.binding import why_not_inline
 from capture.frames.values.functions import CellValue
+from capture.frames.values.numbers import number_function
 from capture.ir.graph import Graph, Node
 from capture.ir.types import ArrayType
 
@@ -98,6 +100,8 @@ def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...
     if not variants:
         return True
     state = State(arguments, function)
+    if settings.dynamic is not False:
+        _note_varying(entry, state)
     reason = why_failed(variants[0].info.guards, state)
     settings.record.misses.append(reason)
     log.emit("recompiles", lambda: f"{function.__qualname__}: {reason}")
@@ -121,13 +125,15 @@ class _Compilation:
         self.entry = entry
         self.function = function
         self.settings = settings
-        self.trace: Trace = trace_frame(function, arguments, settings)
+        self.trace: Trace = trace_frame(function, arguments, settings, varying_of(entry))
         self.broke = self._note_break()
         self.handover = self._plan_handover()
         self.needs = self._find_needs()
         self.nodes = [self.trace.memory.current(value) for value in self.needs.arrays]
         self.outputs = {id(value): index for index, value in enumerate(self.needs.arrays)}
         self.graph = self._finish_graph()
+        for node in self.graph.placeholders if self.graph is not None else ():
+            self.needs.add(self._input(node))
         self.runner = self._run_backend()
 
     def _note_break(self) -> BreakRecord | None:
@@ -248,7 +254,7 @@ class _Compilation:
     def _template(self, guards: Sequence[Guard]) -> tuple[Any, Any] | None:
         """Guard program and template for a call that needs no Python frame, where the result allows it."""
         assert self.trace.result is not None and self.graph is not None
-        if self.needs.shared or self.needs.cells:
+        if self.needs.shared or self.needs.cells or self.needs.numbers:
             return None
         templates = Templates(self.outputs, self.needs)
         template = templates.value(self.trace.result)
@@ -261,29 +267,23 @@ class _Compilation:
     def _assemble(self) -> CodeType:
         new = Assembler(self.function.__code__)
         build = Builder(new, self.function.__globals__, self.outputs, self.needs)
-        plainly = new.label()
+        exits = []
+        if self.needs.numbers:
+            function, inputs = number_function(self.needs.numbers)
+            exits.append(_emit_call(build, "numbers", function, inputs))
         if self.graph is not None:
-            self._emit_run(new, build, plainly)
+            inputs = [self._input(node) for node in self.graph.placeholders]
+            exits.append(_emit_call(build, "results", self.runner, inputs))
         if self.handover is not None:
             self.handover.emit(build)
         else:
             self._emit_return(new, build)
-        if self.graph is not None:
+        for plainly in reversed(exits):  # the later one has what the earlier one got below its None
             new.place(plainly)
             new.pop_top()
+        if exits:
             new.jump_to_original(first_index(self.function.__code__))
         return new.build()
-
-    def _emit_run(self, new: Assembler, build: Builder, plainly: Any) -> None:
-        """Call the compiled graph; with None for an answer the region runs as plain Python."""
-        assert self.graph is not None
-        new.load_const(self.runner)
-        for node in self.graph.placeholders:
-            build.load(_source(self._input(node)))
-        new.call(len(self.graph.placeholders))
-        new.copy(1)
-        new.jump_if_none(plainly)
-        build.hold_results()
 
     def _emit_return(self, new: Assembler, build: Builder) -> None:
         build.prepare()
@@ -292,6 +292,41 @@ class _Compilation:
         build.slide()
         build.drop_base()
         new.return_value()
+
+
+def _emit_call(build: Builder, key: str, function: Any, inputs: Sequence[Value]) -> Label:
+    """Call what computes a part of the region; where it answers None the region runs as plain Python, from the label."""
+    new = build.assembler
+    new.load_const(function)
+    for value in inputs:
+        build.value(value)
+    new.call(len(inputs))
+    new.copy(1)
+    plainly = new.label()
+    new.jump_if_none(plainly)
+    build.hold(key)
+    return plainly
+
+
+def varying_of(entry: Entry) -> dict[Source, int]:
+    """The numbers that made variants of an entry miss, and how often."""
+    return vars(entry).get("varying", {})
+
+
+def _note_varying(entry: Entry, state: State) -> None:
+    """Find numbers that changed; they become inputs of the next variant."""
+    table = varying_of(entry)
+    for guard in entry.variants[0].info.guards:
+        check = guard.check
+        if type(check) is not EqualsConstant or type(check.value) not in (int, float):
+            continue
+        try:
+            value = resolve(guard.source, state)
+        except Absent:
+            continue
+        if type(value) is type(check.value) and not check.holds(value):
+            table[guard.source] = table.get(guard.source, 0) + 1
+    entry.varying = table
 
 
 def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:

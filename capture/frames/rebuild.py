@@ -33,6 +33,7 @@ from capture.frames.values.iterators import (
     SequenceIterator,
     ZipIterator,
 )
+from capture.frames.values.numbers import NumberValue
 from capture.ir import op as ops
 from capture.ir.graph import Node, region
 
@@ -62,6 +63,7 @@ class Needs:
 
     def __init__(self, root_cells: Mapping[int, str]) -> None:
         self.arrays: list[GraphValue] = []
+        self.numbers: list[NumberValue] = []
         self.cells: list[CellValue] = []
         self.shared: list[Value] = []
         self._counts: dict[int, int] = {}
@@ -77,7 +79,9 @@ class Needs:
         if count > 1:
             return
         self._alive.append(value)
-        if isinstance(value, GraphValue):
+        if isinstance(value, NumberValue):
+            self.numbers.append(value)
+        elif isinstance(value, GraphValue):
             self.arrays.append(value)
         elif isinstance(value, CellValue):
             if value.free or id(value) in self.root_cells:
@@ -119,10 +123,15 @@ class Builder:
         self._packed = False
 
     # the base -----------------------------------------------------------------------------------------------------
-    def hold_results(self) -> None:
-        """The tuple of results has just been pushed."""
-        self._places["results"] = self._depth
+    def hold(self, key: str) -> None:
+        """What has just been pushed belongs to the base."""
+        self._places[key] = self._depth
         self._base = self._depth
+
+    def number(self, value: NumberValue) -> None:
+        self._fetch("numbers")
+        self.assembler.load_const(next(i for i, number in enumerate(self.needs.numbers) if number is value))
+        self.assembler.binary_subscr()
 
     @property
     def _depth(self) -> int:

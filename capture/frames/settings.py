@@ -50,7 +50,16 @@ class Record:
 
     def clear(self) -> None:
         """Forget everything; lists stay the same objects, since others look at them."""
-        lists = (self.graphs, self.runners, self.breaks, self.guards, self.variants, self.misses, self.limits, self.alive)
+        lists = (
+            self.graphs,
+            self.runners,
+            self.breaks,
+            self.guards,
+            self.variants,
+            self.misses,
+            self.limits,
+            self.alive,
+        )
         for found in lists:
             found.clear()
         self.resumes.clear()

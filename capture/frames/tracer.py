@@ -18,7 +18,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
 from capture.frames.values.iterators import DictIterator, SequenceIterator
+from capture.frames.values.numbers import Varying
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.wrap import SHARED, wrap
 from capture.ir import op as ops
@@ -125,8 +126,9 @@ class Trace:
 class Tracer:
     """State of one evaluation, and the questions that values and handlers ask it."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[Any], settings: Settings) -> None:
+    def __init__(self, function: FunctionType, arguments: Sequence[Any], settings: Settings, varying: Varying) -> None:
         self.function = function
+        self.varying = varying  # numbers that are inputs rather than constants
         self.settings = settings
         self.graph = Graph(function.__name__ if function.__name__.isidentifier() else "graph")
         self.journal = Journal()
@@ -304,6 +306,7 @@ class Tracer:
         try:
             result = self.graph.call(op, *args, **params)
         except ops.CannotInfer as error:
+            self.graph.truncate(start)
             raise GraphBreak(f"{op.name}: {error}", "op") from None
         self.memory.require_order(self.graph.nodes[start:])
         return result
@@ -387,9 +390,11 @@ KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset}
 CALLABLE = frozenset({type, BuiltinFunctionType, np.ufunc})
 
 
-def trace_frame(function: FunctionType, arguments: Sequence[Any], settings: Settings) -> Trace:
+def trace_frame(
+    function: FunctionType, arguments: Sequence[Any], settings: Settings, varying: Varying = MappingProxyType({})
+) -> Trace:
     """Evaluate a call of ``function`` whose argument slots hold ``arguments``."""
-    tracer = Tracer(function, arguments, settings)
+    tracer = Tracer(function, arguments, settings, varying)
     result, error = None, None
     frames: tuple[FrameState, ...] = ()
     places: tuple[tuple[str, int, str], ...] = ()

@@ -115,27 +115,11 @@ class ScalarValue(GraphValue):
         return _attribute(tracer, self, name)
 
 
-class NumberValue(GraphValue):
-    """A Python int or float that may be another one at the next call; it is only an operand of array arithmetic."""
-
-    __slots__ = ()
-    noun = "number"
-
-    def python_type(self, tracer: Tracer) -> Any:
-        return self.type.python
-
-    def describe(self) -> str:
-        return f"number {self.source.name()}" if self.source is not None else "number"
-
-
-FAMILIES: tuple[type[GraphValue], ...] = (ArrayValue, ScalarValue, NumberValue)
-
-
 def graph_value(node: Node) -> GraphValue:
     """The value of a node that was just computed."""
-    if isinstance(node.type, ArrayType):
-        return (ScalarValue if node.type.scalar else ArrayValue)(node.type, node)
-    return NumberValue(node.type, node)
+    if not isinstance(node.type, ArrayType):
+        raise GraphBreak(f"{node.target} gives a Python number", "op")
+    return (ScalarValue if node.type.scalar else ArrayValue)(node.type, node)
 
 
 # Attributes -------------------------------------------------------------------------------------------------------

@@ -17,16 +17,18 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
+from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
 from capture.frames.values.functions import CodeValue, FunctionValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
+from capture.frames.values.numbers import NumberValue, settled
 from capture.frames.values.operations import SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
 from capture.ir import op as ops
 from capture.ir.graph import Node, region, root
+from capture.ir.types import NumberType
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -34,20 +36,33 @@ if TYPE_CHECKING:
 
 # NumPy operations -------------------------------------------------------------------------------------------------
 def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """A call of an operation that has a record."""
-    kwargs = dict(kwargs)
-    out = kwargs.pop("out", None) if op.accepts_out else None
+    """A call of an operation that has a record. Numbers that vary stay so where they are operands element by element."""
     args = [arg.real(tracer) for arg in args]
+    kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
+    if isinstance(op.lower, ops.Pointwise) and any(isinstance(arg, NumberValue) for arg in args):
+        try:
+            return _call_op(tracer, op, args, {name: settled(tracer, arg) for name, arg in kwargs.items()})
+        except GraphBreak as error:
+            if error.kind != "op":
+                raise
+    settled_args = [settled(tracer, arg) for arg in args]
+    return _call_op(tracer, op, settled_args, {name: settled(tracer, arg) for name, arg in kwargs.items()})
+
+
+def _call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    out = kwargs.pop("out", None) if op.accepts_out else None
     try:
         operands, params = op.bind(
             tuple(arg.in_graph(tracer) for arg in args),
-            {name: arg.real(tracer).in_graph(tracer) for name, arg in kwargs.items()},
+            {name: arg.in_graph(tracer) for name, arg in kwargs.items()},
         )
     except ops.CannotInfer as error:
         raise GraphBreak(str(error), "op") from None
+    if any(isinstance(value, Node) and isinstance(value.type, NumberType) for value in params.values()):
+        raise GraphBreak(f"{op.name}: a parameter is not known while compiling", "op")
     found = tracer.add_call(op, *operands, **params)
     if out is not None:
-        target = out.real(tracer)
+        target = out
         if not (isinstance(target, Constant) and target.value is None):
             return _into(tracer, op, found, target)
     same = _operand(tracer, found, args)
@@ -89,7 +104,7 @@ def _len(tracer: Tracer, value: Value) -> Value:
 
 def _abs(tracer: Tracer, value: Value) -> Value:
     op = ops.for_call(abs)
-    if isinstance(value, GraphValue) and op is not None:
+    if isinstance(value, ArrayValue | ScalarValue) and op is not None:
         return call_op(tracer, op, (value,), {})
     return tracer.evaluate(abs, (value,), {})
 

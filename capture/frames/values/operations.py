@@ -14,11 +14,12 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import DifferentObject
-from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, NumberValue, ScalarValue
+from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, compute
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
 from capture.frames.values.functions import FunctionValue, MethodValue
+from capture.frames.values.numbers import NumberValue, arithmetic, settled
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
@@ -81,6 +82,26 @@ def require_out(found: Any, target: ArrayType) -> None:
         raise GraphBreak("a result is written to an array of another shape", "op")
 
 
+# Numbers that vary ------------------------------------------------------------------------------------------------
+def _numbers(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    later = arithmetic(tracer, without_assignment(symbol), (left, right))
+    return later if later is not None else _settled(tracer, symbol, left, right)
+
+
+def _settled(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    return binary(tracer, symbol, settled(tracer, left), settled(tracer, right))
+
+
+def _arrays_and_numbers(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    """The number as an input of the graph; as a constant where the operation looks at its value."""
+    try:
+        return _arrays(tracer, symbol, left, right)
+    except GraphBreak as error:
+        if error.kind != "op":
+            raise
+        return _settled(tracer, symbol, left, right)
+
+
 # Containers -------------------------------------------------------------------------------------------------------
 def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
     if symbol == "+":
@@ -134,13 +155,17 @@ def _pairs(*rows: tuple[Any, Any, Callable[..., Value]]) -> Mapping[tuple[type, 
     return table
 
 
-_OPERANDS = (*FAMILIES, Constant)
+_ARRAYS = (ArrayValue, ScalarValue)
 BINARY = _pairs(
     ((Constant,), (Constant,), _constants),
     ((CallableValue, Constant), (CallableValue,), _constants),
     ((CallableValue,), (Constant,), _constants),
-    (FAMILIES, _OPERANDS, _arrays),
-    ((Constant,), FAMILIES, _arrays),
+    (_ARRAYS, (*_ARRAYS, Constant), _arrays),
+    ((Constant,), _ARRAYS, _arrays),
+    ((NumberValue,), (NumberValue, Constant), _numbers),
+    ((Constant,), (NumberValue,), _numbers),
+    (_ARRAYS, (NumberValue,), _arrays_and_numbers),
+    ((NumberValue,), _ARRAYS, _arrays_and_numbers),
     ((TupleValue,), (TupleValue,), _sequences),
     ((ListValue,), (ListValue,), _sequences),
     ((ListValue,), (TupleValue, ArrayValue), _extended),
@@ -153,6 +178,8 @@ BINARY = _pairs(
 def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     """``left symbol right`` of values that have been looked at; comparisons too."""
     row = BINARY.get((type(left), type(right)))
+    if row is None and isinstance(left, NumberValue) | isinstance(right, NumberValue):
+        return _settled(tracer, symbol, left, right)
     if row is None:
         raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
     return row(tracer, symbol, left, right)
@@ -172,11 +199,16 @@ def _unary_array(tracer: Tracer, symbol: str, value: GraphValue) -> Value:
     return tracer.result(tracer.add_call(op, value.in_graph(tracer)))
 
 
+def _unary_number(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
+    later = arithmetic(tracer, symbol, (value,))
+    return later if later is not None else unary(tracer, symbol, value.fixed(tracer))
+
+
 UNARY: Mapping[type, Callable[..., Value]] = {
     Constant: _unary_constant,
     ArrayValue: _unary_array,
     ScalarValue: _unary_array,
-    NumberValue: _unary_array,
+    NumberValue: _unary_number,
 }
 
 

@@ -21,6 +21,7 @@ from capture.frames.values.base import Lazy, Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import EntryValue, FunctionValue
+from capture.frames.values.numbers import NumberValue, may_vary
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.types import Layout, type_of
 
@@ -36,6 +37,13 @@ MOST_ITEMS = 1024
 def _opaque(tracer: Tracer, source: Source, example: Any) -> Value:
     tracer.guard(source, TypeIs(type(example)))
     return Opaque(example, source)
+
+
+def _number(tracer: Tracer, source: Source, example: Any) -> Value:
+    if source not in tracer.varying or not may_vary(example):
+        return _constant(tracer, source, example)
+    tracer.guard(source, TypeIs(type(example)))
+    return NumberValue(example, source)
 
 
 def _constant(tracer: Tracer, source: Source, example: Any) -> Value:
@@ -106,7 +114,8 @@ NUMPY_SCALARS = (
 )  # fmt: skip
 
 WRAP_FOR: Mapping[type, Wrapper] = {
-    **dict.fromkeys((bool, int, float, complex, str, bytes), _constant),
+    **dict.fromkeys((int, float), _number),
+    **dict.fromkeys((bool, complex, str, bytes), _constant),
     **dict.fromkeys((type(None), type(Ellipsis), type(NotImplemented)), _known),
     **dict.fromkeys({type(np.dtype(scalar)) for scalar in (*NUMPY_SCALARS, np.complex64, np.complex128)}, _known),
     **dict.fromkeys((np.finfo, np.iinfo, types.CodeType), _known),
