@@ -350,6 +350,8 @@ class Body:
     def axis_range(self, axis: Axis) -> tuple[str, str]:
         if self.nest.chunk and axis is self.nest.inner[0]:
             return "start", "stop"
+        if self.nest.tile and axis is self.nest.inner[-1]:
+            return "left", "right"
         return "0", self.unit.size(axis.size)
 
     def axis_loop(self, axis: Axis) -> str:

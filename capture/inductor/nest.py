@@ -34,6 +34,14 @@ from capture.ir.types import Layout, keep_order
 TILE = 4096
 """Elements between two looks at the floating-point status; what one call of a flat loop's body works on."""
 
+CROSSING, CONFLICTING = (16, 512), (16, 16)
+"""Steps of the outer and of the inner axis in one tile, where memory is read across, so that its lines and pages stay
+near: less of the inner axis where the lines compete for the same places in the cache."""
+
+PERIOD = 1024
+"""Bytes at multiples of which lines compete."""
+
+
 CHUNK = 1 << 15
 """Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
 
@@ -76,6 +84,7 @@ class Nest:
     reductions: list[Reduction]
     writes: list[Write]
     chunk: int = 0  # steps of the first inner axis in one chunk; 0 where the inner axes stay whole
+    tile: int = 0  # the same of the last inner axis, where a map walks two axes in tiles
     batch: int = 1  # outer iterations between two looks at the floating-point status
     width: int = 0  # lanes of one block
     saved: dict[Value, int] = field(default_factory=dict)  # values kept for later passes, and the pass that keeps them
@@ -439,7 +448,12 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
         lanes = nest.lanes.size
         nest.width = max(1, min(BLOCK, lanes)) if isinstance(lanes, int) else BLOCK
     if nest.form == "map":
-        if nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
+        crossing = _crossing_axis(nest)
+        if crossing is not None:
+            axis, (nest.chunk, nest.tile) = crossing
+            nest.outer = [other for other in nest.outer if other is not axis]
+            nest.inner = [axis, *nest.inner]
+        elif nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
             nest.chunk = TILE
     elif is_chunked(nest.group, lowered):
         first = nest.inner[0].size
@@ -449,6 +463,26 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
         nest.chunk = max(1, CHUNK // each)
     if not nest.chunk and isinstance(items, int) and items:
         nest.batch = max(1, TILE // (items * max(nest.width, 1)))
+
+
+def _crossing_axis(nest: Nest) -> tuple[Axis, tuple[int, int]] | None:
+    """The outer axis along which some access finds its neighbours in memory, not along the inner one (``x + y.T``), and
+    the tile to walk them in.
+    """
+    inner = nest.inner[-1] if nest.inner else None
+    if inner is None or not _is_long(inner):
+        return None
+    for place in [*(write.place for write in nest.writes), *(v.data for v in nest.values if v.op == "load")]:
+        step = place.stride(inner.symbol)
+        for axis in nest.outer:
+            if place.stride(axis.symbol) == 1 and step not in (0, 1, -1) and _is_long(axis):
+                conflicts = isinstance(step, int) and step * place.memory.dtype.itemsize % PERIOD == 0
+                return axis, CONFLICTING if conflicts else CROSSING
+    return None
+
+
+def _is_long(axis: Axis) -> bool:
+    return isinstance(axis.size, int) and axis.size >= 64
 
 
 def _save_dear(nest: Nest) -> None:

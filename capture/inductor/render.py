@@ -180,6 +180,8 @@ def extent(nest: Nest, mode: str) -> Size:
 def _digits(nest: Nest, mode: str) -> list[tuple[str, Size]]:
     """What the number of an outer iteration counts beside the outer axes, innermost first."""
     digits: list[tuple[str, Size]] = []
+    if nest.tile:
+        digits.append(("tile", (nest.inner[-1].size + nest.tile - 1) // nest.tile))
     if nest.chunk and mode != COMBINE:
         digits.append(("chunk", (nest.inner[0].size + nest.chunk - 1) // nest.chunk))
     if nest.lanes:
@@ -209,6 +211,9 @@ def _decode(nest: Nest, unit: CUnit, mode: str) -> Iterable[str]:
         yield f"const i64 outer = {rest if left else 0};"
     for axis in reversed(nest.outer):
         yield f"const i64 {axis.symbol.name} = {take(axis.size)};"
+    if nest.tile:
+        width = unit.size(nest.inner[-1].size)
+        yield f"const i64 left = tile * {nest.tile}, right = MINIMUM(left + {nest.tile}, {width});"
     if nest.chunk and mode != COMBINE:
         size = nest.inner[0].size
         yield f"const i64 start = chunk * {nest.chunk}, stop = MINIMUM(start + {nest.chunk}, {unit.size(size)});"
@@ -246,6 +251,7 @@ def _work(nest: Nest) -> int:
         first = nest.inner[0].size
         assert isinstance(first, int)
         items = items // max(first, 1) * min(nest.chunk, first)
+        items = min(items, nest.chunk * nest.tile) if nest.tile else items
     elif nest.chunk:
         items = nest.chunk
     if not isinstance(items, int):

@@ -162,6 +162,18 @@ def test_numbers_as_inputs(value):
     compiled(lambda g, x, n: g.call("multiply", x, n), normal(9), value)
 
 
+@pytest.mark.parametrize("shape", ((70, 90), (64, 256), (130, 64)), ids=str)
+def test_memory_read_across_is_walked_in_tiles(shape):
+    x, y, z = normal(*shape), normal(*shape[::-1], seed=1), normal(shape[0], 1, seed=2)
+
+    def build(g, x, y, z):
+        turned = g.call("permute", y, axes=(1, 0))
+        return g.call("multiply", g.call("add", x, turned), z), g.store(x, g.call("divide", turned, x))
+
+    run = compiled(build, x, y, z)
+    assert "left" in run.source
+
+
 def test_chains_of_views_are_read_in_place():
     def build(g, x):
         y = g.call("multiply", x, 3.0)
