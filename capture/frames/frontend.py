@@ -295,7 +295,7 @@ class _Compilation:
 
 
 def _emit_call(build: Builder, key: str, function: Any, inputs: Sequence[Value]) -> Label:
-    """Call what computes a part of the region; where it answers None the region runs as plain Python, from the label."""
+    """Call what computes a part of the region; where it answers None, plain Python runs the region, from the label."""
     new = build.assembler
     new.load_const(function)
     for value in inputs:

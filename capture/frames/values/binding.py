@@ -32,6 +32,9 @@ SUSPENDING = {
 }
 
 
+SEES_FRAMES = frozenset({"_getframe", "currentframe", "f_locals", "f_back"})
+
+
 def why_not_inline(code: CodeType) -> str:
     """What keeps a code object from being evaluated; empty if nothing does."""
     for flag, words in SUSPENDING.items():
@@ -39,6 +42,8 @@ def why_not_inline(code: CodeType) -> str:
             return words
     if not code.co_flags & inspect.CO_NEWLOCALS or not code.co_flags & inspect.CO_OPTIMIZED:
         return "has no fast locals"
+    if not SEES_FRAMES.isdisjoint(code.co_names):
+        return "looks at frames"  # a frame with breaks is several, one after the other
     if code.co_cellvars and decode(code).sees_locals:
         return "may read its variables by name"  # in resumed code CPython would show it the cells themselves
     return ""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # NumPy operations -------------------------------------------------------------------------------------------------
 def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """A call of an operation that has a record. Numbers that vary stay so where they are operands element by element."""
+    """A call of an operation that has a record. Numbers may vary where they meet arrays element by element."""
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if isinstance(op.lower, ops.Pointwise) and any(isinstance(arg, NumberValue) for arg in args):

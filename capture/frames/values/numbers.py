@@ -1,9 +1,9 @@
 """Python numbers that change from call to call.
 
 A number is a constant of its variant at first. When another value of it made that variant miss, it is captured as an
-*input*: the graph takes it as a placeholder, arithmetic on it alone (``t + dt``) is left to a small Python function that
-runs before the graph. Where a number decides something (a shape, an index, a branch) it is settled after all, under a
-guard, or, after a few different values, left to Python.
+*input*: the graph takes it as a placeholder, and arithmetic on it alone (``t + dt``) is left to a small Python function
+that runs before the graph. Where a number decides something (a shape, an index, a branch) it is settled after all,
+under a guard, or, after a few different values, left to Python.
 
 >>> NumberValue(3, Argument(1, "n")).fixed(tracer)
 <3>
