@@ -13,6 +13,7 @@ array.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import weakref
@@ -183,6 +184,14 @@ def capture_process(module: str | None, include: Iterable[str] = ()) -> None:
         _process = Filter(frozenset({module}), _packages(include))
         _process_number = _numbers.enter(_process)
         hook.set_process_scope(_process_number or 0)
+        _watch_functions(_process)
+
+
+def _watch_functions(wanted: Filter) -> None:
+    """Functions that are made from now on are seen as they are made; these are the others."""
+    for function in gc.get_objects():
+        if type(function) is FunctionType and wanted.wants(function.__globals__.get("__name__")):
+            hook.watch_function(function)
 
 
 # How --------------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from capture.frames._hook import (
     set_in_scope,
     set_process_scope,
     set_scope,
+    watch_function,
 )
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "set_nested",
     "set_process_scope",
     "set_scope",
+    "watch_function",
 ]
 
 Miss = Callable[[Entry, tuple[Any, ...]], Variant | None]

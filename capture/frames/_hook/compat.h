@@ -26,6 +26,9 @@
 #error "replacing the code of a running frame is unsafe without the GIL"
 #endif
 
+/* From 3.12 a function may be given an entry of its own, and new functions can be watched. */
+#define FUNCTIONS_HAVE_ENTRIES (PY_VERSION_HEX >= 0x030C0000)
+
 /* ---- code objects ---- */
 
 #if PY_VERSION_HEX >= 0x030C0000

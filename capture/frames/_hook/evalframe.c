@@ -49,15 +49,20 @@ hook_release(void)
     }
 }
 
-void
+int
 hook_set_process_scope(int scope)
 {
-    if (scope != 0 && process_scope == 0) {
+    bool on = scope != 0, was_on = process_scope != 0;
+    process_scope = scope;
+    if (FUNCTIONS_HAVE_ENTRIES) {
+        return functions_watch(on);
+    }
+    if (on && !was_on) {
         hook_hold();
-    } else if (scope == 0 && process_scope != 0) {
+    } else if (!on && was_on) {
         hook_release();
     }
-    process_scope = scope;
+    return 0;
 }
 
 void
@@ -78,7 +83,7 @@ hook_disarm(void)
 void
 hook_after_fork(void)
 {
-    holders = thread.armed + (thread.given != NULL) + (process_scope != 0);
+    holders = thread.armed + (thread.given != NULL) + (process_scope != 0 && !FUNCTIONS_HAVE_ENTRIES);
     if (holders == 0) {
         uninstall(PyInterpreterState_Get());
     }
@@ -164,7 +169,7 @@ call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, 
         }
     }
     int taken = recursion_enter(tstate, !hooked && share >= AMPLE_SHARE, share);
-    PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    PyObject *result = plain_vectorcall(function, args, nargsf, kwnames);
     recursion_leave(tstate, taken);
     if (thread.announced != outer_announced || thread.given != outer_given) {
         if (thread.announced != NULL) {
@@ -294,13 +299,19 @@ capture_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, Record *record)
     return result != NULL && Py_IS_TYPE(result, ContinuationType) ? continuation_run(result) : result;
 }
 
-/* Functions only: generators are resumed through here, and module and class bodies keep their names in dicts. */
-static bool
-is_capturable(_PyInterpreterFrame *frame, PyCodeObject *code)
+/* Generators are resumed many times, and module and class bodies keep their names in dicts. */
+bool
+is_function_code(const PyCodeObject *code)
 {
     const int function = CO_OPTIMIZED | CO_NEWLOCALS;
     const int others = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-    return frame->owner == FRAME_OWNED_BY_THREAD && (code->co_flags & (function | others)) == function;
+    return (code->co_flags & (function | others)) == function;
+}
+
+static bool
+is_capturable(_PyInterpreterFrame *frame, PyCodeObject *code)
+{
+    return frame->owner == FRAME_OWNED_BY_THREAD && is_function_code(code);
 }
 
 static PyObject *
@@ -353,5 +364,5 @@ evalframe_init(void)
 {
     previous = _PyEval_EvalFrameDefault;
     return_code = make_return_code();
-    return return_code == NULL ? -1 : 0;
+    return return_code == NULL ? -1 : function_init((PyObject *)return_code);
 }

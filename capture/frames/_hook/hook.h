@@ -86,6 +86,7 @@ typedef struct {
     bool of_scope; /* of a function captured by a scope, whose native parts run in that scope as any code does */
     bool of_frames;
     bool busy;
+    int pointless; /* calls of idle code */
     PyObject *dict;
     PyObject *weakrefs;
 } Entry;
@@ -157,12 +158,22 @@ void hook_release(void);
 /* Held, and frames of this thread are captured. */
 void hook_arm(void);
 void hook_disarm(void);
-void hook_set_process_scope(int scope);
+int hook_set_process_scope(int scope);
+bool is_function_code(const PyCodeObject *code); /* of functions only, neither generators nor bodies of classes */
 void hook_after_fork(void);
 /* Calls a Python function whose frame is not to be captured itself. `given`, stolen, is NULL or the tuple that holds the
    arguments: it is given up as soon as the frame has them. */
 PyObject *call_function(PyThreadState *tstate, PyObject *function, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames, PyObject *given);
+
+/* ---- function.c ---- */
+
+extern vectorcallfunc plain_vectorcall;
+int function_init(PyObject *code);
+/* From now on new functions are watched, or no longer; -1 with an exception. */
+int functions_watch(bool on);
+/* Lets calls of a function go to captured code, if that is in the scope of the process. */
+void function_watch(PyFunctionObject *function);
 
 /* ---- record.c ---- */
 
@@ -184,6 +195,12 @@ int record_replacement(PyCodeObject *code);     /* frames of this code are never
    1: yes, by `*record`; 0: no; -1: an exception is set. */
 int record_decide(PyCodeObject *code, PyObject *globals, int scope, Record **record);
 void record_forget_scope(int scope);
+static inline bool
+record_may_be_inside(const Record *record, int scope)
+{
+    const uint64_t bit = (uint64_t)1 << scope;
+    return (record->inside & bit) != 0 || (record->asked & bit) == 0;
+}
 /* NULL: there are too many namespaces, or an exception is set. */
 Entry *record_entry(Record *record, PyCodeObject *code, PyObject *globals);
 void record_forget(PyCodeObject *code);
@@ -220,6 +237,13 @@ double stack_share(void);
 #define AMPLE_SHARE 0.25
 #define LEAST_SHARE 0.0625
 
+static inline bool
+stack_is_short(void)
+{
+    double share = stack_share();
+    return share >= 0 && share < AMPLE_SHARE;
+}
+
 /* The scope of all threads that have none of their own, or 0. */
 extern int process_scope;
 
@@ -229,7 +253,7 @@ extern int process_scope;
 static inline bool
 is_armed(void)
 {
-    return thread.armed > 0 || process_scope != 0;
+    return thread.armed > 0 || (process_scope != 0 && !FUNCTIONS_HAVE_ENTRIES);
 }
 
 static inline int

@@ -64,7 +64,20 @@ set_process_scope(PyObject *module, PyObject *number)
     if (scope < 0) {
         return NULL;
     }
-    hook_set_process_scope(scope);
+    if (hook_set_process_scope(scope) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+watch_function(PyObject *module, PyObject *function)
+{
+    if (!PyFunction_Check(function)) {
+        PyErr_Format(PyExc_TypeError, "not a function: %R", function);
+        return NULL;
+    }
+    function_watch((PyFunctionObject *)function);
     Py_RETURN_NONE;
 }
 
@@ -225,6 +238,7 @@ static PyMethodDef methods[] = {
     {"set_in_scope", set_in_scope, METH_O, PyDoc_STR("set_in_scope(callback)\n--\n\n")},
     {"set_scope", set_scope, METH_O, PyDoc_STR("set_scope(number)\n--\n\n")},
     {"set_process_scope", set_process_scope, METH_O, PyDoc_STR("set_process_scope(number)\n--\n\n")},
+    {"watch_function", watch_function, METH_O, PyDoc_STR("watch_function(function)\n--\n\n")},
     {"forget_scope", forget_scope, METH_O, PyDoc_STR("forget_scope(number)\n--\n\n")},
     {"mark", mark, METH_VARARGS, PyDoc_STR("mark(entry, of_scope, idle)\n--\n\n")},
     {"call_at_base", (PyCFunction)(void (*)(void))call_at_base, METH_FASTCALL,
