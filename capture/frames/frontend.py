@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
@@ -377,6 +377,3 @@ def forget(found: Record) -> None:
     for target in found.resumes.values():
         target.entry.clear()
     found.clear()
-
-
-__all__ = ["Mapping", "VariantInfo", "compile_frame", "first_index", "forget", "on_miss", "worth_capturing"]

@@ -419,6 +419,3 @@ def with_slots(template: Any, slots: Sequence[int]) -> Any:
     if kind == "dict":
         return (kind, tuple((key, with_slots(part, slots)) for key, part in content))
     return template
-
-
-__all__ = ["Builder", "Needs", "Templates", "is_readonly", "with_slots"]

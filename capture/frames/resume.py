@@ -285,9 +285,7 @@ class Handover:
         if op not in TERMINATORS:
             self._emit_continuation(new, index + 1, after, names)
 
-    def _emit_continuation(
-        self, new: Assembler, index: int, slots: Sequence[Slot], bound: Mapping[str, Value]
-    ) -> None:
+    def _emit_continuation(self, new: Assembler, index: int, slots: Sequence[Slot], bound: Mapping[str, Value]) -> None:
         """[slots] -> return Continuation(entry, (what the resume function at ``index`` takes))"""
         new.at(self.root.index)
         names = wanted(self.root.code, index, bound)

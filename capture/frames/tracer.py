@@ -34,7 +34,7 @@ from capture.frames.sources import Argument, Cell, Contents, Function, Global, S
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import binding, calls, operations
 from capture.frames.values.arrays import graph_value
-from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
+from capture.frames.values.base import Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
@@ -445,6 +445,3 @@ def _guard_identities(tracer: Tracer, frames: Sequence[FrameState]) -> None:
     """Resume functions belong to one function object each: where that has a closure it must be the same again."""
     if tracer.function.__closure__:
         tracer.guard(Function(), IsObject(tracer.function))
-
-
-__all__ = ["NULL", "DictValue", "Frame", "FrameState", "Trace", "Tracer", "trace_frame"]

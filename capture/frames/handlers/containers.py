@@ -48,12 +48,6 @@ def list_to_tuple(tracer: Tracer, values: Value, /, *, arg: None) -> Value:
     return TupleValue(values.items(tracer))
 
 
-def _list_below(frame: Frame, depth: int) -> ListValue:
-    found = frame.stack[-depth]
-    assert isinstance(found, ListValue)
-    return found
-
-
 @opcode("LIST_APPEND", raw=True)
 def list_append(tracer: Tracer, frame: Frame, arg: int) -> None:
     value = frame.pop()

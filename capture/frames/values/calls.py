@@ -6,7 +6,6 @@ for the builtins in ``BUILTINS``, constants where a function without effects mee
 
 from __future__ import annotations
 
-import builtins
 import math
 import operator
 import types
@@ -27,7 +26,7 @@ from capture.frames.values.numbers import NumberValue, settled
 from capture.frames.values.operations import SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
 from capture.ir import op as ops
-from capture.ir.graph import Node, region, root
+from capture.ir.graph import Node
 from capture.ir.types import NumberType
 
 if TYPE_CHECKING:
@@ -360,6 +359,3 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
         return meaning(tracer, args, kwargs)
     op = ops.for_call(function.function)
     return call_op(tracer, op, args, kwargs) if op is not None else None
-
-
-__all__ = ["BUILTINS", "builtins", "call_known", "call_op", "region", "root", "special"]

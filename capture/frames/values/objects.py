@@ -71,9 +71,6 @@ class CallableValue(Value):
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return tracer.call_known(self, self.value, args, kwargs)
 
-    def attribute(self, tracer: Tracer, name: str) -> Value:
-        return super().attribute(tracer, name)
-
     def concrete(self, tracer: Tracer) -> Any:
         return self.value
 

@@ -17,7 +17,7 @@ from capture.frames.hook import Entry
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import Item, Source
 from capture.frames.values.arrays import ArrayValue, ScalarValue
-from capture.frames.values.base import Lazy, Opaque, Value
+from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import EntryValue, FunctionValue
@@ -136,6 +136,3 @@ SHARED = (np.ndarray, list, dict)
 
 def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
     return WRAP_FOR.get(type(example), _opaque)(tracer, source, example)
-
-
-__all__ = ["SHARED", "WRAP_FOR", "Lazy", "wrap"]
