@@ -19,8 +19,7 @@ import numpy as np
 
 from capture.inductor.vocabulary import INTEGER, RULES, Rule, cast_raises
 from capture.ir.op import Strided
-from capture.ir.shapes import Expr, Size, Symbol
-from capture.ir.shapes.expr import add, linear, multiply
+from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
 
 
 @dataclass(eq=False, slots=True)
@@ -79,12 +78,12 @@ def access(memory: Memory, view: Strided, index: Sequence[Size], axes: frozenset
     terms, constant = linear(add(others))
     base = add((base, constant))
     for factors, coefficient in terms:
-        term = multiply(coefficient, _product(factors))
+        term = multiply(coefficient, expand(factors))
         moving = [atom for atom, _ in factors if atom.symbols & axes]
         if not moving:
             base = add((base, term))
         elif len(moving) == 1 and isinstance(moving[0], Symbol) and dict(factors)[moving[0]] == 1:
-            stride = multiply(coefficient, _product(tuple((a, e) for a, e in factors if a is not moving[0])))
+            stride = multiply(coefficient, expand(tuple((a, e) for a, e in factors if a is not moving[0])))
             strides[moving[0]] = add((strides.get(moving[0], 0), stride))
         else:
             rest.append(term)
@@ -97,14 +96,6 @@ def _moving(strides: Mapping[Symbol, Size]) -> tuple[tuple[Symbol, Size], ...]:
 
 def _is_zero(size: Size) -> bool:
     return isinstance(size, int) and size == 0
-
-
-def _product(factors: Sequence[tuple[Expr, int]]) -> Size:
-    result: Size = 1
-    for atom, exponent in factors:
-        for _ in range(exponent):
-            result = multiply(result, atom)
-    return result
 
 
 @dataclass(eq=False, slots=True)

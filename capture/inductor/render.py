@@ -127,10 +127,10 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
     for declaration, hidden in body.hidden.items():
         opaque += [declaration.format(hidden), f'__asm__("" : "+m"({hidden}));']
     gathered = [f"u32 {name} = 0;" for name in body.noted]
-    numbers, steps = _numbers(body, text)
+    decode = tuple(_decode(nest, body.unit, body.mode))
+    numbers, steps = _numbers(body, "\n".join((text, *decode)))
     sources = (*_pointers(nest, body, text), *numbers, *body.scratch.declarations())
     declarations = (*sources, *first, *opaque, *gathered)
-    decode = tuple(_decode(nest, body.unit, body.mode))
     return KernelText(
         name,
         _comment(nest, body.mode),

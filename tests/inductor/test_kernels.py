@@ -11,8 +11,10 @@ from capture.ir import op as ops
 from capture.ir.graph import Graph
 from capture.ir.interpret import Interpreter
 from capture.ir.op import CannotInfer, Pointwise
-from capture.ir.types import type_of
-from tests.inductor.graphs import compiled, graph_of
+from capture.ir.shapes import Symbol
+from capture.ir.types import array_type, type_of
+from tests.inductor.fuzz_kernels import Case
+from tests.inductor.graphs import assert_same, compiled, graph_of
 
 CLOSE = 2e-5
 DTYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
@@ -356,6 +358,35 @@ def test_extern_calls_between_kernels():
         return g.call("maximum", g.call("add", product, 1.0), 0.0)
 
     compiled(build, normal(5, 6), normal(6, 7), rtol=CLOSE)
+
+
+# Sizes that are not known ------------------------------------------------------------------------------------------
+SYMBOLIC = {
+    "element-wise": (lambda g, x: g.call("exp", g.call("multiply", x, x)), 1),
+    "two axes": (lambda g, x: g.call("exp", g.call("multiply", x, x)), 2),
+    "sum of all": (lambda g, x: g.call("sum", x), 1),
+    "sum of rows": (lambda g, x: g.call("sum", x, axis=1), 2),
+    "softmax of columns": (lambda g, x: g.call("divide", g.call("exp", x), g.call("sum", g.call("exp", x), axis=0)), 2),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_one_kernel_serves_all_sizes(name):
+    build, ndim = SYMBOLIC[name]
+    graph = Graph("sized")
+    sizes = (Symbol("n", low=1), Symbol("m", low=1))[:ndim]
+    graph.output(build(graph, graph.placeholder("x", array_type("f8", sizes))))
+    run = compile_graph(graph)
+    for shape in ((1, 1), (3, 5), (40, 1), (600, 700), (5000, 2)):
+        x = normal(*shape[:ndim], dtype="f8")
+        assert_same(run(x)[0], Interpreter(graph).run(x)[0], 1e-13)
+
+
+# Random graphs -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(1000, 1040))
+def test_random_graphs(seed):
+    """More of them: ``python -m tests.inductor.fuzz_kernels --cases 1000``."""
+    Case(seed).check()
 
 
 # Size of programs -------------------------------------------------------------------------------------------------
