@@ -38,6 +38,7 @@ from capture.frames.values.binding import why_not_inline
 from capture.frames.values.functions import CellValue
 from capture.frames.values.numbers import number_function
 from capture.ir.graph import Graph, Node
+from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType
 
 
@@ -173,7 +174,7 @@ class _Compilation:
         graph = self.trace.graph
         graph.output(*self.nodes)
         graph.position = None
-        if not self.nodes and not graph.written:
+        if not self.nodes and not graph.written and not any(map(may_warn, graph.calls)):
             return None
         if self.settings.options.strict or self.settings.options.verify:
             graph.lint()

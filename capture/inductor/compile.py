@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from capture.inductor.csource import CUnit
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, lower
@@ -24,7 +22,7 @@ from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buff
 from capture.inductor.nest import Nest, build_nest
 from capture.inductor.overlap import copy_moved_memory
 from capture.inductor.plan import ExternStep, Flag, Input, KernelInfo, KernelStep, Plan, View
-from capture.inductor.render import Rendered, flagged_nodes, nanoseconds, partials_of, render_nest, render_unit
+from capture.inductor.render import Rendered, flagged_nodes, partials_of, render_nest, render_unit
 from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.shapes import Size, product
@@ -34,16 +32,21 @@ Partials = dict[Nest, dict[Reduction, list[Memory]]]
 
 
 def compile_graph(graph: Graph, options: Mapping[str, Any] | None = None) -> Any:
-    """The executor of a graph. ToolchainError without a working compiler, BackendError for what cannot be compiled."""
+    """The executor of a graph, under ``options`` (fields of ``capture.config``) over those in force.
+
+    ToolchainError without a working compiler, BackendError for what cannot be compiled.
+    """
+    from capture import config
     from capture.inductor import cache, executor, toolchain
 
-    found = toolchain.find()
-    plan = plan_graph(graph, options, simd_math=found.simd_math)
-    return executor.load(plan, str(cache.load(plan.source, found)))
+    with config.applied(config.with_options(options or {})):
+        found = toolchain.find()
+        plan = plan_graph(graph, simd_math=found.simd_math)
+        return executor.load(plan, str(cache.load(plan.source, found)))
 
 
-def plan_graph(graph: Graph, options: Mapping[str, Any] | None = None, *, simd_math: bool = True) -> Plan:
-    """The plan of a graph: C source, buffers, steps."""
+def plan_graph(graph: Graph, *, simd_math: bool = True) -> Plan:
+    """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions."""
     return _plan(schedule(lower(prepare(graph))), simd_math)
 
 
@@ -66,7 +69,7 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
         render_nest(rendered, nest, partials[nest])
     steps = _steps(scheduled, nests, rendered, numbers)
     results = tuple(map_nodes(value, lambda node: _view(node, lowered, numbers)) for value in lowered.graph.outputs)
-    buffers = make_buffers(lowered, memories, offsets, numbers)
+    buffers = make_buffers(memories, offsets, numbers)
     arena_number = numbers.of(arena) if any(memory.kind == "arena" for memory in memories) else -1
     source = render_unit(rendered, f"graph {lowered.graph.name}", numbers.lines, simd_math)
     written = {unit.memory for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"}
@@ -122,7 +125,7 @@ def _place(
             if memory.kind == "arena":
                 lives[memory] = (lives.get(memory, (0, 0))[0], len(scheduled.steps))
     offsets, arena = place_in_arena(lives)
-    return all_memory(lowered, (), used), offsets, arena
+    return all_memory(lowered, used), offsets, arena
 
 
 def _nodes(value: Any) -> Iterable[Node]:
@@ -207,7 +210,7 @@ def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
         numbers.all_of(place.strides, size),
         memory.dtype,
         scalar=type.scalar,
-        whole=is_own_array(node, lowered, memory),
+        whole=is_own_array(node, memory),
     )
 
 
@@ -236,10 +239,3 @@ def _bytes(nest: Nest) -> int:
         count = product(memory.shape)
         sizes[memory] = count * memory.dtype.itemsize if isinstance(count, int) else 0
     return sum(sizes.values())
-
-
-def work_of(nest: Nest) -> float:
-    return nanoseconds(nest)
-
-
-__all__ = ["compile_graph", "np", "plan_graph"]
