@@ -16,7 +16,7 @@ elements that nobody reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -517,12 +517,10 @@ def _cost_of(target: str, dtypes: tuple[np.dtype, ...], params: Any, dtype: np.d
     from capture.ir import op as ops
 
     builder = Builder(index_of=lambda axis: Symbol(f"i{axis}"))
-    memory = Memory("", "input", dtype, (), ())
     operands = []
     for number, each in enumerate(dtypes):
         place = Memory(str(number), "input", each, (), ())
         operands.append(builder.load(Access(place, 0, ())))
-    del memory
     lowering = ops.get(target).lower
     assert isinstance(lowering, Pointwise)
     builder.cast(lowering.element(builder, *operands, **dict(params)), dtype)
@@ -564,7 +562,3 @@ def _order_units(lowered: Lowered) -> None:
             else:
                 last.setdefault(unit.memory, []).append(unit)
         unit.before.discard(unit)
-
-
-def written_inputs(lowered: Lowered) -> Iterable[Memory]:
-    return {unit.memory for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"}

@@ -102,9 +102,7 @@ def _aligned(size: Size) -> int:
     return max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)
 
 
-def make_buffers(
-    lowered: Lowered, memories: Sequence[Memory], offsets: Mapping[Memory, Size], numbers: Numbers
-) -> tuple[Buffer, ...]:
+def make_buffers(memories: Sequence[Memory], offsets: Mapping[Memory, Size], numbers: Numbers) -> tuple[Buffer, ...]:
     """The plan's buffers; every memory has its number already."""
     buffers: list[Buffer] = []
     for memory in memories:
@@ -119,16 +117,16 @@ def make_buffers(
     return tuple(buffers)
 
 
-def all_memory(lowered: Lowered, extra: Iterable[Memory], used: Iterable[Memory]) -> list[Memory]:
+def all_memory(lowered: Lowered, used: Iterable[Memory]) -> list[Memory]:
     """Inputs first, in order, then everything else that is used; each gets its number."""
     inputs: list[Memory] = [lowered.memory[node] for node in lowered.graph.placeholders]
-    others: dict[Memory, None] = dict.fromkeys((*used, *extra))
+    others: dict[Memory, None] = dict.fromkeys(used)
     memories = inputs + [memory for memory in others if memory.kind != "input"]
     for number, memory in enumerate(memories):
         memory.number = number
     return memories
 
 
-def is_own_array(node: Node, lowered: Lowered, memory: Memory) -> bool:
+def is_own_array(node: Node, memory: Memory) -> bool:
     """Whether the node is the very array that owns the memory, not a view of it."""
     return not (node.kind == "call" and node.op.is_view) and memory.kind != "arena"

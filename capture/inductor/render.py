@@ -22,7 +22,7 @@ from capture.inductor.nest import Nest
 from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
 from capture.ir.graph import Node
-from capture.ir.shapes import C_HELPERS, Expr, Size, product
+from capture.ir.shapes import C_HELPERS, Size, product
 
 SIGNED = {np.dtype(f"i{n}"): 8 * n for n in (1, 2, 4, 8)}
 
@@ -305,7 +305,3 @@ def _template() -> Any:
         keep_trailing_newline=True,
     )
     return environment.get_template("unit.c.jinja")
-
-
-def uses_expressions(*sizes: Size) -> bool:
-    return any(isinstance(size, Expr) for size in sizes)

@@ -13,6 +13,7 @@ element made at the same point of the nest (or at a point of the kept axes, for 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -410,11 +411,14 @@ def _is_part(unit: Unit) -> bool:
 
 def _keeps_warnings(merged: Group, lowered: Lowered) -> bool:
     """Whether nothing that may warn is overwritten unread: the C compiler would drop it, and what it raises."""
+    writers = Counter(unit.memory for unit in merged.units if unit.memory is not None)
+    if max(writers.values(), default=0) < 2:
+        return True
     read = {read.leaf for unit in merged.units for read in unit.reads}
     written: dict[Access, Unit] = {}
     for unit in merged.units:
         place = write_access(lowered, merged, unit)
-        if place is None:
+        if place is None or writers[place.memory] < 2:
             continue
         before = written.get(place)
         if before is not None and before.node not in read and _computes_what_may_warn(before.value, lowered):
