@@ -1,8 +1,8 @@
-"""``python -m capture run [--explain] [--include PACKAGE]… (script.py | -m module) args…``: a program as it is, captured.
+"""Whole programs: ``python -m capture run [--explain] [--include PACKAGE]… (script.py | -m module) args…``.
 
-In: a script or module and its arguments. Out: what ``python script.py args…`` gives, exit status, output and tracebacks
-included; functions of the script and of the packages named are captured as if they were decorated, on all threads, until
-the interpreter exits. With ``--explain``, a report of each of them follows on stderr.
+In: a script or module and its arguments. Out: what ``python script.py args…`` gives, exit status, output and
+tracebacks included; functions of the script and of the packages named are captured as if they were decorated, on all
+threads, until the interpreter exits. With ``--explain``, a report of each of them follows on stderr.
 """
 
 from __future__ import annotations

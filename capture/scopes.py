@@ -138,6 +138,7 @@ class scope:
     def __init__(self, include: str | ModuleType | Iterable[str | ModuleType] = ()) -> None:
         caller = sys._getframe(1).f_globals.get("__name__")
         self._wanted = Filter(frozenset({caller}), _packages(include))
+        self._inside = 0
 
     def __enter__(self) -> None:
         if config.current().disable:
@@ -146,6 +147,7 @@ class scope:
         wanted = outer | self._wanted
         number = _numbers.enter(wanted)
         _thread.entered.append(_Entered(self, wanted, number))
+        self._inside += 1
         if number is not None:
             hook.arm()
             hook.set_scope(number)
@@ -156,8 +158,11 @@ class scope:
         entered = _thread.entered
         index = next((i for i in reversed(range(len(entered))) if entered[i].scope is self), None)
         if index is None:
-            return  # everything was turned off when it was entered, or another thread did
+            if self._inside:
+                raise RuntimeError("a scope is left on the thread that entered it")
+            return  # everything was turned off when it was entered
         left = entered.pop(index)
+        self._inside -= 1
         if index == len(entered):
             hook.set_scope((entered[-1].number if entered else None) or 0)
         if left.number is not None:
@@ -177,8 +182,8 @@ def capture_process(module: str | None, include: Iterable[str] = ()) -> None:
     """From now on capture functions of a module and of packages on all threads; with None for a module, no longer."""
     global _process, _process_number
     if _process_number is not None:
-        _numbers.leave(_process_number)
         hook.set_process_scope(0)
+        _numbers.leave(_process_number)
     _process, _process_number = NOTHING, None
     if module is not None:
         _process = Filter(frozenset({module}), _packages(include))
@@ -220,7 +225,7 @@ def settings_of(entry: hook.Entry, arguments: tuple[Any, ...], template: Setting
     if settings is None:
         record = Record()
         _records[id(record)] = record
-        judge = Judge(entry, record, TRIES[expects_arrays(entry.function, arguments)])
+        judge = Judge(entry, record, TRIES[expects_arrays(entry.function, arguments)])  # type: ignore[arg-type]
         settings = replace(template, record=record, patience=PATIENCE, judge=judge)
         entry.settings = settings
         code = entry.code

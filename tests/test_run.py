@@ -1,4 +1,4 @@
-"""``python -m capture run``: a program gives what it gives without us; each is run both ways, in processes of its own."""
+"""``python -m capture run``: programs give what they give without us; each is run both ways, in a process of its own."""
 
 from __future__ import annotations
 
@@ -81,6 +81,18 @@ PROGRAMS = {
         def forever(n):
             return forever(n + 1)
         forever(0)
+        """,
+    "deep recursion": """
+        import sys
+        import numpy as np
+        sys.setrecursionlimit(100_000)
+        def deep(n, x):
+            if n == 0:
+                return x
+            y = x + 1
+            print(end="")
+            return deep(n - 1, y)
+        print(deep(12_000, np.zeros(2)))
         """,
     "generators": """
         import numpy as np
@@ -266,7 +278,7 @@ def test_a_script_elsewhere_finds_its_neighbours(tmp_path):
 
 
 def test_modules_packages_folders_and_archives(tmp_path):
-    source = "import sys\nprint(__name__, __package__, __spec__.name, sys.argv, sys.path[0])\nif len(sys.argv) > 2: 1 / 0\n"
+    source = "import sys\nprint(__name__, __package__, __spec__.name, sys.argv, sys.path[0], 1 / (3 - len(sys.argv)))\n"
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")

@@ -196,6 +196,22 @@ def test_scopes_may_be_left_in_any_order():
     assert (len(variants(wave)), len(variants(top_of_wave))) == (1, 0)
 
 
+def test_a_scope_is_left_where_it_was_entered():
+    block, seen = capture.scope(), []
+
+    def leave():
+        try:
+            block.__exit__(None, None, None)
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    with block:
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+    assert seen == ["a scope is left on the thread that entered it"]
+
+
 def test_an_exception_leaves_the_scope():
     with pytest.raises(ZeroDivisionError), capture.scope():
         add(1, 1 / 0)

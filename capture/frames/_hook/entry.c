@@ -169,7 +169,7 @@ entry_run_once(Entry *entry, PyObject *const *args, size_t nargsf, PyObject *kwn
     Row row;
     PyObject *result = NULL;
     Outcome outcome = PLAIN;
-    if (!entry->plain && !thread.quiet && !is_watched(tstate, entry->code)) {
+    if (!entry->plain && !thread.quiet && !stack_is_short() && !is_watched(tstate, entry->code)) {
         outcome = decide(entry, args, nargsf, kwnames, &row, &result);
     }
     if (outcome == RUN) {
