@@ -1,4 +1,4 @@
-"""``python -m capture run``: programs give what they give without us; each is run both ways, in a process of its own."""
+"""``python -m capture run``: programs give what they give without us; each is run both ways, in its own process."""
 
 from __future__ import annotations
 
