@@ -18,7 +18,7 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
@@ -124,12 +124,7 @@ _KINDS: dict[type, Callable[[Any, Settings], Any]] = {
 def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
     """No variant holds for these arguments: make one, or None to run plainly."""
     settings = entry.info or hook.current_info() or scopes.settings_of(entry, arguments, _settings_in_scopes())
-    start = time.perf_counter()
-    try:
-        with config.applied(settings.options):
-            return frontend.compile_frame(entry, cast(types.FunctionType, entry.function), arguments, settings)
-    finally:
-        settings.record.compile_seconds += time.perf_counter() - start
+    return frontend.compile_call(entry, arguments, settings)
 
 
 def _settings_in_scopes() -> Settings:

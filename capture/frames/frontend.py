@@ -10,14 +10,11 @@ graph's inputs.
 
 from __future__ import annotations
 
-import os
-import sysconfig
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
-
-import numpy as np
 
 from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
@@ -332,9 +329,17 @@ def _note_varying(entry: Entry, state: State) -> None:
 
 def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The miss callback of resume functions: their settings are those of the function they resume."""
-    settings: Settings = entry.info
-    with config.applied(settings.options):
-        return compile_frame(entry, entry.function, arguments, settings)  # type: ignore[arg-type]
+    return compile_call(entry, arguments, entry.info)
+
+
+def compile_call(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -> Variant | None:
+    """``compile_frame`` for a miss, under the options of its settings; the time it takes is noted."""
+    start = time.perf_counter()
+    try:
+        with config.applied(settings.options):
+            return compile_frame(entry, entry.function, arguments, settings)  # type: ignore[arg-type]
+    finally:
+        settings.record.compile_seconds += time.perf_counter() - start
 
 
 def _source(value: GraphValue) -> Source:
@@ -349,28 +354,6 @@ def _is_array(node: Node) -> bool:
 def first_index(code: CodeType) -> int:
     """The first instruction behind what makes a frame's cells."""
     return next(instruction.index for instruction in decode(code).instructions if instruction.resumable)
-
-
-# Which frames -----------------------------------------------------------------------------------------------------
-def _folders() -> tuple[str, ...]:
-    """Where code lives that is never captured as a frame of its own: Python's library, NumPy, this package."""
-    paths = sysconfig.get_paths()
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    library = [paths["stdlib"], os.path.dirname(os.path.abspath(np.__file__)), package]
-    return tuple(path.rstrip(os.sep) + os.sep for path in library)
-
-
-_FOLDERS = _folders()
-
-
-def worth_capturing(code: CodeType) -> bool:
-    """Whether frames of this code are captured when they are met below a compiled function."""
-    if why_not_inline(code) or code.co_filename.startswith("<frozen"):
-        return False
-    library, *others = _FOLDERS
-    if code.co_filename.startswith(tuple(others)):
-        return False
-    return not code.co_filename.startswith(library) or "site-packages" in code.co_filename
 
 
 def forget(found: Record) -> None:
