@@ -23,7 +23,7 @@ def assert_same(got, expected, what="", *, exact=True):
     elif isinstance(expected, np.ndarray | np.generic):
         _assert_same_array(got, expected, what, exact)
     elif isinstance(expected, float):
-        assert np.float64(got).tobytes() == np.float64(expected).tobytes() or (got != got and expected != expected), what
+        assert repr(got) == repr(expected), what
     elif isinstance(expected, int | str | bytes | bool | None | complex):
         assert got == expected, f"{what}: {got!r} instead of {expected!r}"
 

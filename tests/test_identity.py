@@ -11,7 +11,8 @@ x | x[:] | x[...] | x.T | x.ravel() | x.reshape(x.shape) | np.reshape(x, x.shape
 np.real(x) | x.conj() | np.asarray(x) | np.asanyarray(x) | np.ascontiguousarray(x) | np.atleast_1d(x) | np.atleast_2d(x)
 x.transpose() | np.transpose(x) | x.swapaxes(0, 0) | np.moveaxis(x, 0, 0) | np.expand_dims(x, 0)[0] | x.copy() | x + 0
 x.astype(x.dtype, copy=False) | x.astype(x.dtype) | np.array(x) | np.array(x, copy=False) | +x
-np.broadcast_to(x, x.shape) | np.conjugate(x) | x.flatten() | x.view() | np.positive(x) | x[0:] | x.reshape(-1) | np.float64(x)
+np.broadcast_to(x, x.shape) | np.conjugate(x) | x.flatten() | x.view() | np.positive(x) | x[0:]
+x.reshape(-1) | np.float64(x)
 """.replace("\n", "|")
 
 

@@ -20,21 +20,26 @@ DTYPES = ("bool", *INTEGERS, *FLOATS)
 
 # name -> (expressions over x, y and the weak scalar s; dtypes they are for)
 EXACT_UNARY = """
-np.negative(x) | -x | np.positive(x) | +x | np.absolute(x) | abs(x) | np.sign(x) | np.square(x) | np.isnan(x) | np.isinf(x)
-np.isfinite(x) | np.logical_not(x) | np.conjugate(x) | x ** 2 | np.clip(x, 1, 3) | x.clip(0, 2) | np.floor(x) | np.ceil(x)
+np.negative(x) | -x | np.positive(x) | +x | np.absolute(x) | abs(x) | np.sign(x) | np.square(x)
+np.isnan(x) | np.isinf(x) | np.isfinite(x) | np.logical_not(x) | np.conjugate(x) | x ** 2 | np.clip(x, 1, 3) | x.clip(0, 2)
+np.floor(x) | np.ceil(x)
 np.trunc(x) | np.rint(x) | x.astype(np.float32) | x.astype(np.float64) | x.astype(bool) | x.astype(np.int64)
 x.astype(np.uint8) | x.copy() | np.zeros_like(x) | np.ones_like(x) | np.full_like(x, 3) | np.where(x > 1, x, 0)
 x > 1 | x == 1 | x + 1 | x * 2 | 3 - x | x / 2 | x // 2 | x % 3
 """.replace("\n", "|")
-FLOAT_UNARY = "np.sqrt(x) | np.fabs(x) | np.reciprocal(x) | np.signbit(x) | 1 / x | x // 0.5 | x % 0.3 | 2.5 // x | x ** 0.5 | x ** -1"
+FLOAT_UNARY = """
+np.sqrt(x) | np.fabs(x) | np.reciprocal(x) | np.signbit(x) | 1 / x | x // 0.5 | x % 0.3 | 2.5 // x | x ** 0.5 | x ** -1
+""".replace("\n", "|")
 INTEGER_UNARY = "~x | x & 3 | x | 1 | x ^ 2 | x << 1 | x >> 1 | np.invert(x)"
 APPROXIMATE = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh cbrt"
-).split()
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt"),
+)
 EXACT_BINARY = """
 x + y | x - y | x * y | x / y | x // y | x % y | np.add(x, y) | np.maximum(x, y) | np.minimum(x, y) | np.fmax(x, y)
 np.fmin(x, y) | x < y | x <= y | x == y | x != y | x > y | x >= y | np.logical_and(x, y) | np.logical_or(x, y)
-np.logical_xor(x, y) | np.where(x > y, x, y) | np.where(y, x, 2) | np.concatenate((x, y)) | np.stack((x, y)) | (x + y) * (x - y)
+np.logical_xor(x, y) | np.where(x > y, x, y) | np.where(y, x, 2) | np.concatenate((x, y))
+np.stack((x, y)) | (x + y) * (x - y)
 """.replace("\n", "|")
 INTEGER_BINARY = "x & y | x ^ y | np.bitwise_or(x, y) | x << (y & 7) | x >> (y & 7)"
 FLOAT_BINARY = "np.copysign(x, y) | np.heaviside(x, y)"

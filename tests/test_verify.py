@@ -76,6 +76,7 @@ def test_debug_folder(tmp_path):
     capture.compile(f, options={"debug_dir": tmp_path / "all"})(np.ones(4))
     (folder,) = (tmp_path / "all").iterdir()
     assert folder.name.startswith("0001-") and folder.name.endswith("_f")
-    assert {place.name for place in folder.iterdir()} >= {"graph.txt", "graph.py", "guards.txt", "bytecode.txt", "kernels.c"}
+    names = {place.name for place in folder.iterdir()}
+    assert names >= {"graph.txt", "graph.py", "guards.txt", "bytecode.txt", "kernels.c"}
     assert "exp" in (folder / "graph.txt").read_text()
     assert "x: is an array of float64[4] C" in (folder / "guards.txt").read_text()
