@@ -11,7 +11,8 @@ Details the plan leaves open: an input of kind ``scalar`` has no numbers, its va
 input of the wrong type, dtype or ndim is a TypeError; unaligned data, a written input that is read-only and an
 int beyond int64 make the call exit. So does an extern call in which NumPy would warn of a floating-point error: plain
 Python then warns, in order and at the user's line (but for plans that write inputs, where NumPy warns as it is
-called). Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after inputs may have been written, propagate.
+called). Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after inputs may have been written,
+propagate.
 """
 
 from __future__ import annotations
