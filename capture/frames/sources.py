@@ -212,6 +212,20 @@ class Contents(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class Globals(Part):
+    """The global namespace of a function: functions made again and again share their code, and nearly always this."""
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.__globals__"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("globals", parent_slot)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _checked_function(parent).__globals__
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Part):
     """A name in a module."""
 

@@ -435,7 +435,7 @@ def _resumable_depth(frames: Sequence[Frame]) -> int:
     depth = 0
     while depth + 1 < len(frames):
         inner = frames[depth + 1]
-        if not inner.exact or not isinstance(inner.owner, FunctionValue):
+        if not inner.exact or not isinstance(inner.owner, FunctionValue) or not inner.owner.fixed:
             break
         depth += 1
     return depth

@@ -654,3 +654,44 @@ def test_deep_recursion_of_the_user():
     with pytest.raises(RecursionError):
         run.entry(numbers(3), 100_000)
     run(numbers(3), 50)
+
+
+def test_functions_made_anew_share_a_variant():
+    def f(x, k):
+        def inner(z, shift=k):
+            return z * k + shift
+
+        print("made")
+        return inner(x) + sum([inner(item) for item in (x, x)])
+
+    run = captured(f)
+    for k in (2.0, 2.0, 3.0, 3.0, 4.0):
+        run(numbers(3), k)
+    assert not run.entry.plain and len(run.record.variants) < 8
+
+
+def test_break_inside_a_function_made_anew():
+    def f(x):
+        def inner(z):
+            y = z + 1
+            print("inside", y[0])
+            return y * x
+
+        print("made")
+        return inner(x) + 1
+
+    run = captured(f)
+    for _ in range(4):
+        run(numbers(3))
+
+
+def test_functions_as_arguments():
+    def f(x, g):
+        return g(x) + 1
+
+    run = captured(f)
+    for k in range(4):
+        run(numbers(3), lambda z, k=k: z * 2.0)
+    assert len(run.record.variants) == 1
+    run(numbers(3), eval("lambda z: z * y", {"y": 3.0}))
+    run(numbers(3), eval("lambda z: z * y", {"y": 4.0}))

@@ -69,6 +69,13 @@ load_contents(Step *step, PyObject **slots, PyObject *function)
 }
 
 static inline bool
+load_globals(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *other = slots[step->other];
+    return PyFunction_Check(other) && keep(step, slots, PyFunction_GET_GLOBALS(other));
+}
+
+static inline bool
 load_attribute(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *module = slots[step->other];

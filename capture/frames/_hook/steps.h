@@ -27,6 +27,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("global", load_global, "dn")                                                                               \
     ROW("cell", load_cell, "pi")                                                                                   \
     ROW("contents", load_contents, "s")                                                                            \
+    ROW("globals", load_globals, "s")                                                                              \
     ROW("attribute", load_attribute, "sn")                                                                         \
     ROW("instance_attribute", load_instance_attribute, "sn")                                                       \
     ROW("type_attribute", load_type_attribute, "sn")                                                               \

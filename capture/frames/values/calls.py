@@ -354,8 +354,8 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
     """What a function with a meaning of its own gives; None for all others, and those that NumPy has a record of."""
     if not isinstance(function, FunctionValue):
         return None
-    meaning = SPECIAL.get(function.function)
-    if meaning is not None:
-        return meaning(tracer, args, kwargs)
-    op = ops.for_call(function.function)
-    return call_op(tracer, op, args, kwargs) if op is not None else None
+    meaning, op = SPECIAL.get(function.function), ops.for_call(function.function)
+    if meaning is None and op is None:
+        return None
+    function.fix(tracer)
+    return meaning(tracer, args, kwargs) if meaning is not None else call_op(tracer, op, args, kwargs)

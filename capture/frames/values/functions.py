@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.guards import IsObject
 from capture.frames.sources import CellOf, Default, KeywordDefault, Source
 from capture.frames.values.base import Lazy, Opaque, Value
 
@@ -87,14 +88,23 @@ class CodeValue(Value):
 
 
 class FunctionValue(CodeValue):
-    """A function that exists: its code is guarded, its defaults and cells are read where they are used."""
+    """A function that exists: its code is guarded, its defaults and cells are read where they are used.
 
-    __slots__ = ("cells", "function")
+    Where more is asked of it than to be called, it is ``fixed``: guarded to be this very function.
+    """
+
+    __slots__ = ("cells", "fixed", "function")
 
     def __init__(self, function: FunctionType, source: Source) -> None:
         super().__init__(source)
         self.function = function
+        self.fixed = False
         self.cells: dict[int, CellValue] = {}
+
+    def fix(self, tracer: Tracer) -> None:
+        assert self.source is not None
+        tracer.guard(self.source, IsObject(self.function))
+        self.fixed = True
 
     @property
     def code(self) -> CodeType:
@@ -124,6 +134,7 @@ class FunctionValue(CodeValue):
         return self.cells[index]
 
     def concrete(self, tracer: Tracer) -> Any:
+        self.fix(tracer)
         return self.function
 
     def rebuild(self, build: Builder) -> None:
