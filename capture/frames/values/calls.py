@@ -355,7 +355,8 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
     if not isinstance(function, FunctionValue):
         return None
     meaning, op = SPECIAL.get(function.function), ops.for_call(function.function)
-    if meaning is None and op is None:
-        return None
-    function.fix(tracer)
-    return meaning(tracer, args, kwargs) if meaning is not None else call_op(tracer, op, args, kwargs)
+    if meaning is not None or op is not None:
+        function.fix(tracer)
+    if meaning is not None:
+        return meaning(tracer, args, kwargs)
+    return call_op(tracer, op, args, kwargs) if op is not None else None

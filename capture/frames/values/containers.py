@@ -52,7 +52,10 @@ class SequenceValue(Value):
 
     def item(self, tracer: Tracer, key: Value) -> Value:
         if isinstance(key, SliceValue):
-            return type(self)(operator.getitem(self.values, key.concrete_or_break(tracer)))
+            values = operator.getitem(self.values, key.concrete_or_break(tracer))
+            if isinstance(self, TupleValue) and values == self.values:
+                return self  # as CPython does
+            return type(self)(values)
         index = plain_key(tracer, key)
         if not isinstance(index, int):
             raise GraphBreak(f"index {index!r} of a {self.noun}")

@@ -104,12 +104,12 @@ def _arrays_and_numbers(tracer: Tracer, symbol: str, left: Value, right: Value) 
 
 # Containers -------------------------------------------------------------------------------------------------------
 def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
-    if symbol == "+":
-        return type(left)((*left.values, *right.values))
-    if symbol == "+=":
-        if isinstance(left, ListValue):
-            left.change(tracer, (*left.values, *right.values))
-            return left
+    if symbol == "+=" and isinstance(left, ListValue):
+        left.change(tracer, (*left.values, *right.values))
+        return left
+    if symbol in ("+", "+="):
+        if isinstance(left, TupleValue) and not (left.values and right.values):
+            return left if left.values else right  # as CPython does
         return type(left)((*left.values, *right.values))
     if symbol in ("==", "!="):
         same = len(left.values) == len(right.values) and all(map(tracer.equal, left.values, right.values))
@@ -132,6 +132,8 @@ def _repeated(tracer: Tracer, symbol: str, left: SequenceValue, right: Constant)
     if len(left.values) * max(count, 0) > LARGEST_LENGTH:
         raise GraphBreak("a repeated sequence would be very long", "size")
     values = left.values * max(count, 0)
+    if count == 1 and isinstance(left, TupleValue):
+        return left  # as CPython does
     if symbol == "*=" and isinstance(left, ListValue):
         left.change(tracer, values)
         return left

@@ -14,8 +14,8 @@ import numpy as np
 
 from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
 from capture.frames.hook import Entry
-from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import Attribute, Global, Globals, Item, Source
+from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
@@ -67,7 +67,7 @@ def _module(tracer: Tracer, source: Source, example: Any) -> Value:
 
 
 def _function(tracer: Tracer, source: Source, example: Any) -> FunctionValue:
-    """Functions of a module stay the same; others are made anew, from the same code, and differ in cells and defaults."""
+    """Functions of a module stay the same; others are made anew from the same code, with other cells and defaults."""
     tracer.guard(source, CodeIs(example.__code__))
     value = FunctionValue(example, source)
     if isinstance(source, Global | Attribute | KnownObject):
