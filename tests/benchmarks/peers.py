@@ -23,7 +23,7 @@ def numpy(function: Function) -> Function:
 def capture(function: Function) -> Function:
     import capture
 
-    return capture.compile(function, options={"threads": THREADS})
+    return capture.compile(function, options={"threads": THREADS, "strict": True})
 
 
 def numba(function: Function) -> Function:
