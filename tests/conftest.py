@@ -4,7 +4,7 @@ import os
 
 os.environ["CAPTURE_STRICT"] = "1"  # read once, when capture is imported
 
-from capture import config  # noqa: E402
+from capture import config
 
 
 def pytest_configure() -> None:

@@ -36,6 +36,14 @@ class CannotInfer(Exception):
     """The op refuses these operands or parameters: the call runs as plain Python, which may well raise there."""
 
 
+class ListLiteral(tuple[Any, ...]):
+    """A list in a user's call: a tuple to records, but for those that ask, since NumPy tells the two apart as an
+    index and as an axis.
+    """
+
+    __slots__ = ()
+
+
 # Lowerings: data over the scalar vocabulary ``s`` (see capture/inductor/loops.py), never C ------------------------
 @dataclass(frozen=True, slots=True)
 class Pointwise:

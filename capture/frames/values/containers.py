@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
+from capture.ir.op import ListLiteral
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -103,6 +104,9 @@ class ListValue(SequenceValue):
     __slots__ = ()
     noun = "list"
     python = list
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        return ListLiteral(super().in_graph(tracer))
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if name in LIST_METHODS:

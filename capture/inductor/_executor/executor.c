@@ -133,6 +133,31 @@ refuse_input(const Executor *self, Py_ssize_t index, PyObject *value)
 
 /* ------------------------------------------------------------------ inputs */
 
+/* Whether no two elements can share memory: each stride, from the smallest on, steps over all that lies within it. */
+static bool
+elements_apart(PyArrayObject *array)
+{
+    npy_intp reached = PyArray_ITEMSIZE(array), last = -1;
+    for (;;) {
+        npy_intp next = NPY_MAX_INTP, size = 1;
+        for (int i = 0; i < PyArray_NDIM(array); i++) {
+            npy_intp stride = PyArray_STRIDE(array, i), step = stride < 0 ? -stride : stride;
+            if (PyArray_DIM(array, i) > 1 && step > last && step <= next) {
+                size = step == next ? NPY_MAX_INTP : PyArray_DIM(array, i); /* two axes with one step overlap */
+                next = step;
+            }
+        }
+        if (next == NPY_MAX_INTP) {
+            return true;
+        }
+        if (next < reached || size == NPY_MAX_INTP) {
+            return false;
+        }
+        reached += next * (size - 1);
+        last = next;
+    }
+}
+
 static inline Outcome
 bind_array(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value)
 {
@@ -144,6 +169,9 @@ bind_array(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *value
     }
     if ((PyArray_FLAGS(array) & input->flags) != input->flags) {
         return EXITED; /* NumPy works on unaligned data, and knows how to refuse a write */
+    }
+    if (input->flags & NPY_ARRAY_WRITEABLE && !PyArray_IS_C_CONTIGUOUS(array) && !elements_apart(array)) {
+        return EXITED; /* written in place, an element would be computed from what was just written */
     }
     int64_t *sizes = frame->numbers + input->number, *strides = sizes + input->ndim;
     for (int i = 0; i < input->ndim; i++) {

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer
+from capture.ir.op import CannotInfer, ListLiteral
 from capture.ir.shapes import Expr, Size
 from capture.ir.types import (
     PYTHON_NUMBERS,
@@ -194,6 +194,8 @@ def static(size: Any, what: str) -> int:
     """``size`` as a plain int, when it is known."""
     if isinstance(size, Expr | ArrayType | NumberType):
         raise CannotInfer(f"{what} is not known while compiling")
+    if isinstance(size, bool | np.bool):
+        raise CannotInfer(f"{what} is a bool")
     try:
         return operator.index(size)
     except TypeError:
@@ -231,6 +233,8 @@ def many_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """None, an int or a tuple of ints as a tuple of different axes, in order."""
     if axis is None:
         return tuple(range(ndim))
+    if isinstance(axis, ListLiteral):
+        raise CannotInfer("the axis is a list")
     axes = tuple(one_axis(item, ndim) for item in (axis if isinstance(axis, tuple) else (axis,)))
     if len(set(axes)) != len(axes):
         raise CannotInfer("duplicate value in 'axis'")

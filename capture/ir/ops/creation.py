@@ -382,11 +382,30 @@ def _linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
     return np.linspace(start, stop, num, endpoint, dtype=dtype)
 
 
+_LINSPACE_IS_VIEW = not np.linspace(0.0, 1.0, 3).flags.owndata
+"""Whether this NumPy gives a view of what it computed."""
+
+
+def _expand_linspace(graph: Any, start: Any, stop: Any, **params: Any) -> Any:
+    whole = graph.call("linspace", start=start, stop=stop, **params)
+    if not _LINSPACE_IS_VIEW:
+        return whole
+    return graph.call("slice", whole, starts=(0,), steps=(1,), sizes=whole.type.shape)
+
+
+define(
+    name="np_linspace",
+    signature="start, stop, num=50, endpoint=True, *, dtype=None",
+    operands=("start", "stop"),
+    calls=(np.linspace,),
+    expand=_expand_linspace,
+)
+
+
 define(
     name="linspace",
     signature="start, stop, num=50, endpoint=True, *, dtype=None",
     operands=(),
-    calls=(np.linspace,),
     canonical=_canonical_linspace,
     infer=_infer_linspace,
     reference=_linspace,

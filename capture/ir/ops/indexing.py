@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Pointwise, Strided, ViewOf, define
+from capture.ir.op import CannotInfer, ListLiteral, Pointwise, Strided, ViewOf, define
 from capture.ir.ops.common import QUIET, operand_type, require_array, static
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
@@ -128,6 +128,8 @@ class Basic:
 def basic_key(shape: tuple[Size, ...], key: Any) -> Basic:
     """What a key means for an array of this shape; CannotInfer for advanced or invalid keys."""
     items = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(item, ListLiteral) for item in (key, *items)):
+        raise CannotInfer("an index that is a list")
     if sum(item is Ellipsis for item in items) > 1:
         raise CannotInfer("an index can only have a single ellipsis")
     taken = sum(item is not None and item is not Ellipsis for item in items)

@@ -259,6 +259,8 @@ def _expand_clip(graph: Any, a: Any, *bounds: Any) -> Any:
     given = [bound for bound in bounds if bound is not ...]
     if len(given) != 2:
         raise CannotInfer("clip needs both bounds")
+    if not isinstance(getattr(a, "type", a), ArrayType):
+        raise CannotInfer("clip of a Python number")
     low, high = given
     if low is None and high is None:
         raise CannotInfer("clip needs a bound")

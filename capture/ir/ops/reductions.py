@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Decompose, Extern, Lowering, Reduce, define
+from capture.ir.op import CannotInfer, Decompose, Extern, ListLiteral, Lowering, Reduce, define
 from capture.ir.ops.common import (
     QUIET,
     allocated,
@@ -145,6 +145,8 @@ _reduction("all", np.all, Reduce("logical_and"), WITHOUT_DTYPE, empty=True, tags
 def _canonical_argument(a: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
     base = require_value(a, "argmax")
     axes = tuple(range(base.ndim)) if axis is None else axis
+    if isinstance(axes, ListLiteral):
+        raise CannotInfer("the axis is a list")
     if not isinstance(axes, tuple):
         axes = (one_axis(axes, base.ndim),) if base.ndim else ()
     return {"axis": axes, "keepdims": flag(keepdims, "keepdims")}
