@@ -84,7 +84,8 @@ def test_clip_of_numbers(value):
 
 
 ATTEMPTS = """
-x.reshape(n, -1) | x.reshape((n, 3)) | np.zeros(n) | np.zeros((n, 2)) | np.ones(n, int) | np.full((n, 2), 1.0) | np.eye(n)
+x.reshape(n, -1) | x.reshape((n, 3)) | np.zeros(n) | np.zeros((n, 2)) | np.ones(n, int) | np.full((n, 2), 1.0)
+np.eye(n)
 x.sum(axis=n) | x.sum(n) | np.transpose(x[None], (n, 0)) | np.concatenate([x, x], axis=n) | np.argmax(x, axis=n)
 np.cumsum(x, axis=n) | np.squeeze(x[None], axis=n)
 """.replace("\n", "|")
