@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from capture.ir.types import Layout
@@ -20,12 +22,43 @@ def assert_same(got, expected, what="", *, exact=True):
         assert list(got) == list(expected), what
         for key in expected:
             assert_same(got[key], expected[key], f"{what}[{key!r}]", exact=exact)
+    elif _is_object(expected):
+        _assert_same_object(got, expected, what, exact)
     elif isinstance(expected, np.ndarray | np.generic):
         _assert_same_array(got, expected, what, exact)
     elif isinstance(expected, float):
         assert repr(got) == repr(expected), what
     elif isinstance(expected, int | str | bytes | bool | None | complex):
         assert got == expected, f"{what}: {got!r} instead of {expected!r}"
+
+
+def _is_object(value):
+    """Whether a value is an object of a class of the tests."""
+    return type(value).__module__.startswith("tests.") and not isinstance(value, np.ndarray)
+
+
+def attributes(value):
+    """The attributes of an object: those in its dict, in order, and those in slots."""
+    read = object.__getattribute__
+    names = [name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ())]
+    found = dict(read(value, "__dict__")) if "__dict__" in dir(type(value)) else {}
+    for name in names:
+        with contextlib.suppress(AttributeError):
+            found[name] = read(value, name)
+    return found
+
+
+_BUSY = set()
+
+
+def _assert_same_object(got, expected, what, exact):
+    if id(expected) in _BUSY:
+        return
+    _BUSY.add(id(expected))
+    try:
+        assert_same(attributes(got), attributes(expected), f"{what}.__dict__", exact=exact)
+    finally:
+        _BUSY.discard(id(expected))
 
 
 def assert_same_form(got, expected, what):

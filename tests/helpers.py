@@ -19,7 +19,7 @@ from capture import config
 from capture.backends import eager
 from capture.frames import frontend, hook
 from capture.frames.settings import Settings
-from tests.compare import assert_same
+from tests.compare import _is_object, assert_same, attributes
 
 
 def duplicate(value):
@@ -107,14 +107,18 @@ class Outcome:
         return order
 
 
-def _walk(value):
+def _walk(value, busy=frozenset()):
     if isinstance(value, tuple | list | dict):
         if not isinstance(value, tuple):
             yield value
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _walk(item)
+            yield from _walk(item, busy)
     elif isinstance(value, np.ndarray):
         yield value
+    elif _is_object(value):
+        yield value
+        if id(value) not in busy:
+            yield from _walk(tuple(attributes(value).values()), busy | {id(value)})
 
 
 class Captured:

@@ -3,15 +3,18 @@
 In: changes made while an instruction is evaluated. Out: either they stay, or ``Journal.undo`` restores the state
 before the instruction, so that a break leaves no trace.
 
-Order of effects: the only effects inside a graph are writes to arrays, in program order. Everything else that
-outlives the frame (prints, attribute and item stores, ...) ends the graph before it and runs natively. So a region
-is: graph, then what is left of the frame. A region that wrote to memory of the caller cannot be left any more;
-so what may leave it (an extern call) never follows such a write.
+Order of effects: the only effects inside a graph are writes to arrays, in program order. An assignment to an
+attribute of an object that outlives the frame is noted as a ``Store``; all of them are carried out once behind the
+graph, in program order, when every value has been loaded from its source. Everything else that outlives the frame
+(prints, deletions, ...) ends the region before it and runs natively. So a region is: graph, assignments, then what is
+left of the frame. A region that wrote to memory of the caller cannot be left any more; so what may leave it (an extern
+call) never follows such a write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,10 +28,74 @@ from capture.ir.ops.indexing import region_of
 from capture.ir.types import ArrayType
 
 if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
     from capture.frames.tracer import Tracer
     from capture.frames.values.arrays import ArrayValue, GraphValue
 
 _MISSING = object()
+
+
+class Store:
+    """An assignment that outlives the frame. A later one to the same place takes its turn: nobody looks in between."""
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What is assigned to, as a key."""
+        raise NotImplementedError
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        """What has to be on the stack, the top last."""
+        raise NotImplementedError
+
+    def emit(self, build: Builder) -> None:
+        """[operands] -> []"""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeStore(Store):
+    """``owner.name = value`` where the class of the owner has nothing to say about it."""
+
+    owner: Value
+    name: str
+    value: Value
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return (id(self.owner), self.name)
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.value, self.owner)
+
+    def emit(self, build: Builder) -> None:
+        build.assembler.store_attr(self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalStore(Store):
+    """``name = value`` in the globals of the traced function or of one it calls."""
+
+    namespace: dict[str, Any]
+    name: str
+    value: Value
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return (id(self.namespace), self.name)
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.value,)
+
+    def emit(self, build: Builder) -> None:
+        if self.namespace is build.namespace:
+            build.assembler.store_global(self.name)
+        else:
+            build.constant(self.namespace)
+            build.constant(self.name)
+            build.assembler.store_subscr()
 
 
 class Journal:

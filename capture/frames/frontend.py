@@ -158,7 +158,7 @@ class _Compilation:
             for name, value in self.trace.locals.items()
             if isinstance(value, CellValue) and name in self.trace.code.cells
         }
-        needs = Needs(cells)
+        needs = Needs(cells, self.trace.stores)
         if self.handover is not None:
             self.handover.add_needs(needs)
         else:
@@ -252,7 +252,8 @@ class _Compilation:
     def _template(self, guards: Sequence[Guard]) -> tuple[Any, Any] | None:
         """Guard program and template for a call that needs no Python frame, where the result allows it."""
         assert self.trace.result is not None and self.graph is not None
-        if self.needs.shared or self.needs.cells or self.needs.numbers:
+        needs = self.needs
+        if needs.shared or needs.cells or needs.numbers or needs.stores:
             return None
         templates = Templates(self.outputs, self.needs)
         template = templates.value(self.trace.result)
@@ -287,6 +288,7 @@ class _Compilation:
         build.prepare()
         assert self.trace.result is not None
         build.value(self.trace.result)
+        build.store()
         build.slide()
         build.drop_base()
         new.return_value()

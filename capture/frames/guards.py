@@ -28,7 +28,10 @@ from capture.frames.sources import (
     Global,
     Source,
     State,
+    class_lacks,
+    instance_lacks,
     is_plain_constant,
+    order_of,
     own_name,
     resolve,
     total_cost,
@@ -306,7 +309,7 @@ def _same_dtype(have: np.dtype[Any], want: np.dtype[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Length(Check):
-    """The value is a tuple, list or dict (exact types) with this many elements."""
+    """The value is a list, dict or (also of a subclass) tuple with this many elements."""
 
     count: int
 
@@ -314,14 +317,20 @@ class Length(Check):
         return f"has length {self.count}"
 
     def holds(self, value: Any, *others: Any) -> bool:
-        return type(value) in (tuple, list, dict) and len(value) == self.count
+        return _length(value) == self.count
 
     def form(self, *slots: int) -> tuple[Any, ...]:
         return ("length", self.count)
 
     def why(self, value: Any, *others: Any) -> str:
-        got = len(value) if type(value) in (tuple, list, dict) else _describe(value)
-        return f"expected length {self.count}, got {got}"
+        got = _length(value)
+        return f"expected length {self.count}, got {_describe(value) if got is None else got}"
+
+
+def _length(value: Any) -> int | None:
+    if issubclass(type(value), tuple):
+        return tuple.__len__(value)
+    return len(value) if type(value) in (list, dict) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -376,6 +385,72 @@ class Missing(Check):
     def why(self, value: Any, *others: Any) -> str:
         got = "it is there" if type(value) is dict else f"got {_describe(value)}"
         return f"expected no {self.key!r}, {got}"
+
+
+# ---- attributes ----
+
+
+@dataclass(frozen=True, slots=True)
+class ClassLacks(Check):
+    """The value is a class that has no attribute of this name, nor has one of its bases."""
+
+    attribute: str
+    cost: ClassVar[int] = 8
+
+    def __str__(self) -> str:
+        return f"has no {self.attribute}"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        return class_lacks(value, self.attribute)
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("class_lacks", self.attribute)
+
+    def why(self, value: Any, *others: Any) -> str:
+        return f"expected no attribute {self.attribute!r}, it is there"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceLacks(Check):
+    """The value has no attribute of this name of its own, whatever its class has."""
+
+    attribute: str
+    cost: ClassVar[int] = 6
+
+    def __str__(self) -> str:
+        return f"has no {self.attribute} of its own"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        return instance_lacks(value, self.attribute)
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("instance_lacks", self.attribute)
+
+    def why(self, value: Any, *others: Any) -> str:
+        return f"expected no attribute {self.attribute!r} of its own, it is there"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrderIs(IdentityCheck):
+    """The value is a class with this very tuple of bases in the order of look-up; other bases make another tuple."""
+
+    order: tuple[type, ...]
+
+    @property
+    def subject(self) -> Any:
+        return self.order
+
+    def __str__(self) -> str:
+        return f"inherits {', '.join(map(type_name, self.order[1:]))}"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        return issubclass(type(value), type) and order_of(value) is self.order
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("mro", self.order)
+
+    def why(self, value: Any, *others: Any) -> str:
+        return "its bases have changed"
 
 
 # ---- two values ----

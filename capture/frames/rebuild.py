@@ -19,12 +19,14 @@ from typing import Any
 from capture.errors import InternalError
 from capture.frames import sources
 from capture.frames.assemble import Assembler
+from capture.frames.effects import Store
 from capture.frames.sources import Source
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, ViewValue
-from capture.frames.values.functions import CellValue, ClosureValue, MethodValue
+from capture.frames.values.functions import BoundMethodValue, CellValue, ClosureValue, MethodValue
+from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValue
 from capture.frames.values.iterators import (
     DictIterator,
     EnumerateIterator,
@@ -51,17 +53,21 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     ZipIterator: lambda value: value.inners,
     ClosureValue: lambda value: (value.defaults, value.kwdefaults, value.closure, value.annotations),
     CellValue: lambda value: (value.content,),
+    BoundMethodValue: lambda value: (value.function, value.owner),
+    SuperValue: lambda value: (value.after, value.owner),
+    NewValue: lambda value: (value.made_of, *value.own.values()),
+    NamedTupleValue: lambda value: (value.made_of, *value.values),
 }
 """What a value is made of, for families that are."""
 
-ONE_OBJECT = (ListValue, DictValue, ClosureValue, IteratorValue)
+ONE_OBJECT = (ListValue, DictValue, ClosureValue, IteratorValue, NewValue, BoundMethodValue, SuperValue)
 """Families whose objects must be made once though they are needed in several places; tuples too, for identity."""
 
 
 class Needs:
     """What a set of values takes: arrays from the graph, new cells, containers needed more than once."""
 
-    def __init__(self, root_cells: Mapping[int, str]) -> None:
+    def __init__(self, root_cells: Mapping[int, str], stores: Sequence[Store] = ()) -> None:
         self.arrays: list[GraphValue] = []
         self.numbers: list[NumberValue] = []
         self.cells: list[CellValue] = []
@@ -69,6 +75,10 @@ class Needs:
         self._counts: dict[int, int] = {}
         self.root_cells = root_cells  # by id: the traced function's own cells, and what they are called
         self._alive: list[Value] = []
+        self.stores = stores
+        for store in stores:
+            for operand in store.operands:
+                self.add(operand)
 
     def add(self, value: Value | None) -> None:
         if value is None or value.source is not None or value is NULL or isinstance(value, Constant):
@@ -145,10 +155,14 @@ class Builder:
         for cell in self.needs.cells:
             self.assembler.load_const(CellType)
             self.assembler.call(0)
-            self._hold(cell)
+            self._hold(id(cell))
         for value in self.needs.in_order():
             value.rebuild(self)
-            self._hold(value)
+            self._hold(id(value))
+        for store in self.needs.stores:
+            for index, operand in enumerate(store.operands):
+                self.value(operand)
+                self._hold((store, index))
         if len(self._places) > 1:
             self.assembler.build_tuple(len(self._places))
             self._places = {key: index for index, key in enumerate(self._places)}
@@ -159,8 +173,15 @@ class Builder:
                 self._fetch(id(cell))
                 self.assembler.store_attr("cell_contents")
 
-    def _hold(self, value: Value) -> None:
-        self._places[id(value)] = self._depth
+    def store(self) -> None:
+        """Carry out the assignments that outlive the frame; whatever is loaded from a source has been loaded."""
+        for store in self.needs.stores:
+            for index, _ in enumerate(store.operands):
+                self._fetch((store, index))
+            store.emit(self)
+
+    def _hold(self, key: Any) -> None:
+        self._places[key] = self._depth
         self._base = self._depth
 
     def _fetch(self, key: Any) -> None:
@@ -363,6 +384,15 @@ def _keyword_default(build: Builder, source: sources.KeywordDefault) -> None:
     build.assembler.binary_subscr()
 
 
+def _read(build: Builder, source: Source) -> None:
+    """What a class holds, unbound."""
+    assert source.parent is not None
+    build.assembler.load_const(source.read)
+    build.load(source.parent)
+    build.assembler.load_const(None)
+    build.assembler.call(2)
+
+
 LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.Argument: _argument,
     sources.Global: _global,
@@ -371,6 +401,11 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.CellOf: _cell_of,
     sources.Contents: _contents,
     sources.Attribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
+    sources.InstanceAttribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
+    sources.Member: _part(lambda build, source: build.assembler.load_attr(source.member.__name__)),
+    sources.Bound: _part(lambda build, source: build.assembler.load_attr(("__func__", "__self__")[source.index])),
+    sources.ClassAttribute: _read,
+    sources.SuperAttribute: _read,
     sources.Item: _part(_item),
     sources.Default: _part(_default),
     sources.KeywordDefault: _part(_keyword_default),

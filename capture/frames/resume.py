@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from capture.frames.assemble import Assembler, Slot, origin, resume_at
@@ -221,6 +221,7 @@ class Handover:
         if self.target is not None:
             self._emit_call_operands(build)
         self._emit_variables(build)
+        build.store()
         build.drop_base()
         if self.target is None:
             self._emit_native(new)
@@ -326,7 +327,7 @@ def _may_end(value: Value) -> bool:
     return isinstance(value, Opaque)
 
 
-HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict}
+HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType}
 
 
 def _parameter(name: str, stack: Sequence[Value], variables: Mapping[str, Value]) -> Value:

@@ -14,9 +14,17 @@ value in a plain Python state (``resolve``, for tests and for explaining misses)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import BuiltinFunctionType, CellType, FunctionType, GetSetDescriptorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, ClassVar
 
 PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
@@ -278,9 +286,89 @@ class TypeAttribute(Part):
         return _class_attribute(type(parent), self.attribute)
 
 
+@dataclass(frozen=True, slots=True)
+class ClassAttribute(Part):
+    """What a class and its bases hold under a name, unbound."""
+
+    attribute: str
+    cost: ClassVar[int] = 8
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.attribute}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("class_attribute", parent_slot, self.attribute)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return _class_attribute(_checked_class(parent), self.attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class SuperAttribute(Part):
+    """What the classes behind ``after``, in the order of a class, hold under a name: ``super(after, ...).name``."""
+
+    after: type
+    attribute: str
+    cost: ClassVar[int] = 12
+
+    def name(self) -> str:
+        return f"super({type_name(self.after)}, {self.whole.name()}).{self.attribute}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("super_attribute", parent_slot, self.after, self.attribute)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return super_attribute(_checked_class(parent), self.after, self.attribute)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member(Part):
+    """A value that an object keeps in a slot of its class (``__slots__``); ``member`` is the slot's descriptor."""
+
+    member: MemberDescriptorType
+    cost: ClassVar[int] = 2
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Member and self.whole == other.whole and self.member is other.member
+
+    def __hash__(self) -> int:
+        return hash((self.whole, id(self.member)))
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.member.__name__}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("member", parent_slot, self.member)
+
+    def read(self, parent: Any, state: State) -> Any:
+        try:
+            return self.member.__get__(parent)
+        except (AttributeError, TypeError) as error:
+            raise Absent from error
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Part):
+    """The function (0) or the object (1) of a bound method."""
+
+    index: int
+    cost: ClassVar[int] = 2
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{'__self__' if self.index else '__func__'}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("bound", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if type(parent) is not MethodType:
+            raise Absent
+        return parent.__self__ if self.index else parent.__func__
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Item(Part):
-    """An element of a tuple or list, or the value of a constant key of a dict (exact types)."""
+    """An element of a list or (also of a subclass) a tuple, or the value of a constant key of a dict."""
 
     key: Any
     cost: ClassVar[int] = 3
@@ -307,8 +395,10 @@ class Item(Part):
     def read(self, parent: Any, state: State) -> Any:
         if type(parent) is dict:
             return _dict_item(parent, self.key)
-        if type(parent) in (tuple, list) and type(self.key) is int:
+        if type(parent) is list and type(self.key) is int:
             return parent[self.key]
+        if issubclass(type(parent), tuple) and type(self.key) is int:
+            return tuple.__getitem__(parent, self.key)
         raise Absent
 
 
@@ -372,6 +462,14 @@ def total_cost(source: Source) -> int:
 
 # ---- looking without running user code ----
 
+_FIXED = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+def is_fixed(cls: type) -> bool:
+    """Whether nobody can change the attributes of a class."""
+    return bool(type.__dict__["__flags__"].__get__(cls) & _FIXED)
+
+
 
 def type_name(kind: type) -> str:
     """The name of a class, whatever its metaclass does."""
@@ -418,19 +516,61 @@ def _owner_name(owner: Source | None) -> str:
 
 
 _own_dict = type.__dict__["__dict__"].__get__
+order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+"""A class and its bases in the order in which attributes are looked up."""
 
 
 def _class_attribute(cls: type, attribute: str) -> Any:
-    for base in type.__dict__["__mro__"].__get__(cls):
+    return _first(order_of(cls), attribute)
+
+
+def super_attribute(cls: type, after: type, attribute: str) -> Any:
+    """What the classes behind ``after`` in the order of ``cls`` hold under a name; raises ``Absent``."""
+    order = order_of(cls)
+    places = [place for place, base in enumerate(order) if base is after]
+    return _first(order[places[0] + 1 :] if places else (), attribute)
+
+
+def _first(classes: Iterable[type], attribute: str) -> Any:
+    for base in classes:
         namespace = _own_dict(base)
         if attribute in namespace:
             return namespace[attribute]
     raise Absent
 
 
+def _checked_class(value: Any) -> type:
+    if not issubclass(type(value), type):
+        raise Absent
+    return value
+
+
+DICT_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+"""Kinds of ``__dict__`` that give the object's own attributes as they are."""
+
+
+def instance_lacks(value: Any, attribute: str) -> bool:
+    """Whether an object that is no class has no attribute of its own of this name."""
+    if issubclass(type(value), type):
+        return False
+    try:
+        _dict_item(_instance_dict(value), attribute)
+    except (Absent, KeyError):
+        return True
+    return False
+
+
+def class_lacks(cls: Any, attribute: str) -> bool:
+    try:
+        _class_attribute(_checked_class(cls), attribute)
+    except Absent:
+        return issubclass(type(cls), type)
+    return False
+
+
 def _instance_dict(value: Any) -> dict[str, Any]:
     descriptor = _class_attribute(type(value), "__dict__")
-    if type(descriptor) is not GetSetDescriptorType:
+    if type(descriptor) not in DICT_DESCRIPTORS:
         raise Absent
     namespace = descriptor.__get__(value)
     return dict(namespace) if issubclass(type(value), type) else namespace

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
@@ -27,8 +27,9 @@ from capture.frames import handlers
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode
-from capture.frames.effects import Journal, Memory
-from capture.frames.guards import Check, Guard, IsObject, SameObject
+from capture.frames.effects import GlobalStore, Journal, Memory, Store
+from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
+from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, Contents, Function, Global, Source
 from capture.frames.sources import Constant as KnownObject
@@ -38,7 +39,9 @@ from capture.frames.values.base import Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
+from capture.frames.values.instances import ObjectValue
 from capture.frames.values.iterators import DictIterator, SequenceIterator
+from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import Varying
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.wrap import SHARED, wrap
@@ -116,6 +119,7 @@ class Trace:
     graph: Graph
     guards: tuple[Guard, ...]
     memory: Memory  # its ``inputs``: placeholder -> value, with source and example
+    stores: tuple[Store, ...]  # assignments that outlive the frame, in order
     result: Value | None
     error: GraphBreak | None
     locals: Mapping[str, Value]  # of the frame itself, at the end
@@ -137,6 +141,8 @@ class Tracer:
         self._guards: dict[tuple[Source, Check], Guard] = {}
         self._lazy: dict[Source, Lazy] = {}
         self._shared: dict[int, Value] = {}
+        self.stores: dict[tuple[Any, ...], Store] = {}  # by what is assigned to, in order
+        self._written: dict[int, ObjectValue] = {}
         self.evaluated = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
@@ -224,7 +230,9 @@ class Tracer:
 
     # guards -------------------------------------------------------------------------------------------------------
     def guard(self, source: Source, check: Check, why: str = "") -> None:
-        """Note a fact that was used, once."""
+        """Note a fact that was used, once; not what is certain of a known object."""
+        if type(source) is KnownObject and isinstance(check, IsObject):
+            return
         if (source, check) not in self._guards:
             line = self.frames[-1].instruction.line if self.frames else None
             self._guards[source, check] = Guard(source, check, line, why)
@@ -243,15 +251,34 @@ class Tracer:
 
     def wrap(self, source: Source, example: Any) -> Value:
         """Look at an object from outside: its family's value, under guards."""
-        if type(example) not in SHARED:
-            return wrap(self, source, example)
         known = self._shared.get(id(example))
-        if known is None:
-            known = self._shared[id(example)] = wrap(self, source, example)
-        elif known.source != source:
-            assert known.source is not None
-            self.guard(source, SameObject(known.source))
-        return known
+        if known is not None:
+            if known.source != source:
+                assert known.source is not None
+                self.guard(source, SameObject(known.source))
+            return known
+        found = wrap(self, source, example)
+        if type(example) in SHARED or isinstance(found, ObjectValue):
+            self._shared[id(example)] = found
+            for written in self._written.values():
+                self._tell_apart(written, found)
+        return found
+
+    def _tell_apart(self, written: ObjectValue, other: Value) -> None:
+        """Two objects of which one is written must go on to be two."""
+        if isinstance(other, ObjectValue) and other is not written and other.cls is written.cls:
+            assert written.source is not None and other.source is not None
+            self.guard(written.source, DifferentObject(other.source))
+
+    def write_object(self, owner: ObjectValue) -> None:
+        """An attribute of an object from outside is assigned: what is known of other objects must not be of it."""
+        for other in self._shared.values():
+            self._tell_apart(owner, other)
+        self.journal.put(self._written, id(owner), owner)
+
+    def store(self, effect: Store) -> None:
+        """Note an assignment that outlives the frame, to be carried out at the end of the region."""
+        self.journal.put(self.stores, effect.place, effect)
 
     def constant(self, value: Any) -> Value:
         """A value for an object computed while tracing; mutable ones are taken apart, to be made anew each time."""
@@ -260,7 +287,7 @@ class Tracer:
             return make(self, value)
         if type(value) in KNOWN or isinstance(value, np.dtype):
             return Constant(value)
-        if type(value) in CALLABLE:
+        if type(value) in CALLABLE or is_class(value):
             return CallableValue(value)
         raise GraphBreak(f"an object of type {type(value).__qualname__} is made by Python")
 
@@ -292,12 +319,20 @@ class Tracer:
 
     def global_value(self, frame: Frame, name: str) -> Value:
         """A global, or else a builtin, of a frame's function."""
+        stored = self.stored_global(frame.globals, name)
+        if stored is not None:
+            return stored
         if name in frame.globals:
             return self.lazy(Global(frame.globals, name), frame.globals[name])
         found = binding.builtin_source(self, frame.globals, name)
         if found is None:
             raise GraphBreak(f"the global {name!r} does not exist")
         return self.lazy(*found)
+
+    def stored_global(self, namespace: dict[str, Any], name: str) -> Value | None:
+        """What has been assigned to a global while tracing."""
+        stored = self.stores.get((id(namespace), name))
+        return stored.value if isinstance(stored, GlobalStore) else None
 
     # computing ----------------------------------------------------------------------------------------------------
     def add_call(self, op: ops.Op, *args: Any, **params: Any) -> Any:
@@ -347,8 +382,24 @@ class Tracer:
             return True
         return operations.binary(self, "==", left, right).truth(self)
 
+    def identical(self, left: Value, right: Value) -> bool:
+        return operations.identical(self, left.real(self), right.real(self))
+
+    def require_no_circle(self, owner: Value, values: Iterable[Value | None]) -> None:
+        """Refuse to make something a part of itself: it could not be built in one go."""
+        for value in values:
+            value = value._real if isinstance(value, Lazy) else value
+            if value is owner:
+                raise GraphBreak(f"a {owner.noun} becomes part of itself")
+            if value is not None and value.source is None and not isinstance(value, CellValue):
+                self.require_no_circle(owner, PARTS.get(type(value), lambda _: ())(value))
+
     def call(self, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False) -> Value:
-        callee = callee.real(self)
+        callee, before = callee.real(self), None
+        while callee is not before:
+            before = callee
+            callee, args = callee.called(self, args)
+            callee = callee.real(self)
         if isinstance(callee, EntryValue) and not is_resumed(callee.plain.code):
             callee = callee.plain
         if isinstance(callee, CodeValue):
@@ -417,6 +468,7 @@ def trace_frame(
         tracer.graph,
         tracer.guards,
         tracer.memory,
+        tuple(tracer.stores.values()),
         result,
         error,
         frames[0].locals if frames else tracer.root.locals,

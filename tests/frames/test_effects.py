@@ -256,8 +256,13 @@ def test_extern_after_a_write_is_a_break():
 
 def test_global_store():
     run = captured(stores_a_global)
-    run(numbers(3))
-    assert run.kinds == ["instruction"]
+    for k in range(3):
+        plain = stores_a_global(numbers(3) + k)
+        stored = LAST
+        np.testing.assert_array_equal(run.entry(numbers(3) + k), plain)
+        np.testing.assert_array_equal(LAST, stored)
+        assert LAST is not stored
+    assert run.kinds == [] and run.graphs == 1
 
 
 LAST = None

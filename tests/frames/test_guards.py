@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 import sys
@@ -15,16 +16,19 @@ import pytest
 from capture.frames.guards import (
     ArrayIs,
     Check,
+    ClassLacks,
     CodeIs,
     DifferentObject,
     EqualsConstant,
     Guard,
+    InstanceLacks,
     IsObject,
     KeysAre,
     Length,
     Missing,
     NoOverlap,
     NumpyScalarIs,
+    OrderIs,
     SameObject,
     TypeIs,
     builtin_guards,
@@ -37,8 +41,10 @@ from capture.frames.sources import (
     Absent,
     Argument,
     Attribute,
+    Bound,
     Cell,
     CellOf,
+    ClassAttribute,
     Constant,
     Contents,
     Default,
@@ -48,8 +54,10 @@ from capture.frames.sources import (
     InstanceAttribute,
     Item,
     KeywordDefault,
+    Member,
     Source,
     State,
+    SuperAttribute,
     TypeAttribute,
     resolve,
 )
@@ -132,7 +140,20 @@ ARRAYS = [
     np.zeros(3, [("a", int)]),
 ]
 
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class Parent:
+    shared = "parent"
+
+
+class Child(Parent):
+    __slots__ = ("a",)
+    shared = "child"
+
+
 ZOO = [
+    *(Pair(1, 2), Pair, Parent(), Parent, Child(), Child),
     *(None, ..., NotImplemented, True, False, 0, 1, -1, 2**31, 2**63, 2**64, -(2**100), 10**40, Int(1)),
     *(0.0, -0.0, 1.0, float("inf"), float("nan"), -float("nan"), 5e-324, 1j, complex(0.0, -0.0), complex(-0.0, 0.0)),
     *("", "a", "é", "a" * 100, b"", b"a", (), (1,), (1.0,), (True,), (0.0,), (-0.0,), (1, ("a", b"b")), (None, ...)),
@@ -168,6 +189,9 @@ CHECKS: list[Check] = [
     *(CodeIs(function.__code__) for function in (one, two)),
     *map(KeysAre, [(), ("a",), ("a", "b"), ("b", "a"), (1,), (True,), (1.0,), ((1,),)]),
     *map(Missing, ["a", "b", 1, (1,), 1.0, None]),
+    *map(InstanceLacks, ["a", "b", "real"]),
+    *map(ClassLacks, ["a", "real", "__add__"]),
+    *(OrderIs(kind.__mro__) for kind in (int, Array, Pair)),
 ]
 
 
@@ -239,6 +263,9 @@ class Liar:
         raise AssertionError("user code ran")
 
 
+FULL = Slotted()
+FULL.value = 3
+METHOD = types.MethodType(one, 3)
 module = types.ModuleType("module")
 module.number = 7  # type: ignore[attr-defined]
 SCALE = 2.0
@@ -297,6 +324,22 @@ def holds_in_three(guards: list[Guard], state: State) -> bool:
         (TypeAttribute(Constant(1), "real"), int.__dict__["real"], "type(int).real"),
         (TypeAttribute(Constant(True), "real"), int.__dict__["real"], "type(bool).real"),
         (TypeAttribute(Constant(1), "nothing"), Absent, "type(int).nothing"),
+        (ClassAttribute(Constant(Plain), "shared"), "shared", "Plain.shared"),
+        (ClassAttribute(Constant(bool), "real"), int.__dict__["real"], "bool.real"),
+        (ClassAttribute(Constant(Plain), "nothing"), Absent, "Plain.nothing"),
+        (ClassAttribute(Constant(Plain()), "shared"), Absent, "Plain.shared"),
+        (SuperAttribute(Constant(Child), Child, "shared"), "parent", "super(Child, Child).shared"),
+        (SuperAttribute(Constant(Child), Parent, "shared"), Absent, "super(Parent, Child).shared"),
+        (SuperAttribute(Constant(Child), int, "shared"), Absent, "super(int, Child).shared"),
+        (SuperAttribute(Constant(Child()), Child, "shared"), Absent, "super(Child, Child).shared"),
+        (SuperAttribute(Constant(Child), Parent, "__eq__"), object.__dict__["__eq__"], "super(Parent, Child).__eq__"),
+        (Member(Constant(FULL), Slotted.__dict__["value"]), 3, "Slotted.value"),
+        (Member(Constant(Slotted()), Slotted.__dict__["value"]), Absent, "Slotted.value"),
+        (Member(Constant(1), Slotted.__dict__["value"]), Absent, "int.value"),
+        (Bound(Constant(METHOD), 0), METHOD.__func__, "method.__func__"),
+        (Bound(Constant(METHOD), 1), METHOD.__self__, "method.__self__"),
+        (Bound(Constant(one), 0), Absent, "one.__func__"),
+        (Item(Constant(Pair(1, 2)), 1), 2, "Pair[1]"),
         (Item(Constant((1, 2)), 1), 2, "tuple[1]"),
         (Item(Constant([1, 2]), -1), 2, "list[-1]"),
         (Item(Constant([1, 2]), 2), Absent, "list[2]"),

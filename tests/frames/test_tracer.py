@@ -160,17 +160,6 @@ def test_asarray_gives_the_very_object():
 
 
 # Breaks -------------------------------------------------------------------------------------------------------------
-class Thing:
-    value = 3.0
-
-    def __init__(self):
-        self.count = 0
-
-    def step(self, x):
-        self.count += 1
-        return x * self.value
-
-
 def prints(x, y):
     z = x + 1
     print("shape", z.shape)
@@ -193,12 +182,6 @@ def branch(x, y):
 def prints_in_helper(x, y):
     z = prints(x + 1, y)
     return z - 1
-
-
-def attribute(x, y):
-    thing = Thing()
-    z = thing.step(x + 1)
-    return z + y, thing.count
 
 
 def formats(x, y):
@@ -263,7 +246,7 @@ def test_broken(function):
     assert set(run.kinds) == set(kinds)
 
 
-@pytest.mark.parametrize("function", [attribute, in_a_try, in_a_with], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [in_a_try, in_a_with], ids=lambda f: f.__name__)
 def test_broken_somehow(function):
     run = captured(function)
     for _ in range(3):

@@ -208,7 +208,20 @@ base_leave(PyThreadState *tstate, Base base)
     burden_recursion(tstate, base.depth);
 }
 
-/* ---- attribute values of instances ---- */
+/* ---- attributes of classes and instances ---- */
+
+/* The dict of a class, borrowed. */
+static inline PyObject *
+class_dict(PyTypeObject *type)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *dict = PyType_GetDict(type);
+    Py_XDECREF(dict); /* the class keeps it */
+    return dict;
+#else
+    return type->tp_dict;
+#endif
+}
 
 /* Where the values of `self` that are not in a dict are, or NULL; `*dict` becomes its dict, or NULL (borrowed). */
 static inline PyDictValues *

@@ -122,13 +122,64 @@ load_type_attribute(Step *step, PyObject **slots, PyObject *function)
 }
 
 static inline bool
+load_class_attribute(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *class = slots[step->other];
+    return PyType_Check(class) && keep(step, slots, _PyType_Lookup((PyTypeObject *)class, step->key));
+}
+
+/* What the classes behind `step->object`, in the order of the class in the slot, hold under a name. */
+static inline bool
+load_super_attribute(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *class = slots[step->other], *mro;
+    if (!PyType_Check(class) || (mro = ((PyTypeObject *)class)->tp_mro) == NULL) {
+        return false;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(mro), i = 0;
+    while (i < count && PyTuple_GET_ITEM(mro, i) != step->object) {
+        i++;
+    }
+    for (i++; i < count; i++) {
+        bool undecided = false;
+        PyObject *dict = class_dict((PyTypeObject *)PyTuple_GET_ITEM(mro, i));
+        PyObject *value = dict == NULL ? NULL : search_dict(dict, step->key, step->hash, &undecided);
+        if (value != NULL || undecided) {
+            return keep(step, slots, value);
+        }
+    }
+    return false;
+}
+
+static inline bool
+load_member(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *self = slots[step->other];
+    PyMemberDescrObject *member = (PyMemberDescrObject *)step->object;
+    if (!Py_IS_TYPE(step->object, &PyMemberDescr_Type) || member->d_member->type != T_OBJECT_EX ||
+        !PyObject_TypeCheck(self, member->d_common.d_type)) {
+        return false;
+    }
+    return keep(step, slots, *(PyObject **)((char *)self + member->d_member->offset));
+}
+
+static inline bool
+load_bound(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *method = slots[step->other];
+    return PyMethod_Check(method) &&
+           keep(step, slots, step->index == 0 ? PyMethod_GET_FUNCTION(method) : PyMethod_GET_SELF(method));
+}
+
+/* Tuples of a subclass too: their elements as they are stored. */
+static inline bool
 load_item(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *parent = slots[step->other];
     if (PyDict_CheckExact(parent)) {
         return keep(step, slots, read_dict(step, parent));
     }
-    bool is_tuple = PyTuple_CheckExact(parent);
+    bool is_tuple = PyTuple_Check(parent);
     if (step->index == NO_INDEX || !(is_tuple || PyList_CheckExact(parent))) {
         return false;
     }
@@ -180,7 +231,7 @@ static inline bool
 check_length(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *value = slots[step->slot];
-    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
         return Py_SIZE(value) == step->index;
     }
     return PyDict_CheckExact(value) && PyDict_GET_SIZE(value) == step->index;
@@ -232,6 +283,38 @@ check_missing(Step *step, PyObject **slots, PyObject *function)
     }
     step->keys_version = combined ? keys->dk_version : 0;
     return true;
+}
+
+static inline bool
+check_class_lacks(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *class = slots[step->slot];
+    return PyType_Check(class) && _PyType_Lookup((PyTypeObject *)class, step->key) == NULL;
+}
+
+static inline bool
+check_instance_lacks(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *self = slots[step->slot], *dict;
+    if (PyType_Check(self)) {
+        return false;
+    }
+    PyDictValues *values = instance_values(self, &dict);
+    if (values != NULL) {
+        PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
+        return keys == NULL || search_values(step, keys, values) == NULL;
+    }
+    bool undecided = false;
+    return dict == NULL || (PyDict_CheckExact(dict) && search_dict(dict, step->key, step->hash, &undecided) == NULL &&
+                            !undecided);
+}
+
+/* The order of a class's bases is this very tuple; a class whose bases change gets another one. */
+static inline bool
+check_mro(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *class = slots[step->slot];
+    return PyType_Check(class) && ((PyTypeObject *)class)->tp_mro == step->object;
 }
 
 static inline bool

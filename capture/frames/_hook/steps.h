@@ -31,6 +31,10 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("attribute", load_attribute, "sn")                                                                         \
     ROW("instance_attribute", load_instance_attribute, "sn")                                                       \
     ROW("type_attribute", load_type_attribute, "sn")                                                               \
+    ROW("class_attribute", load_class_attribute, "sn")                                                             \
+    ROW("super_attribute", load_super_attribute, "stn")                                                            \
+    ROW("member", load_member, "so")                                                                               \
+    ROW("bound", load_bound, "si")                                                                                 \
     ROW("item", load_item, "sk")                                                                                   \
     ROW("default", load_default, "pi")                                                                             \
     ROW("keyword_default", load_keyword_default, "pn")                                                             \
@@ -42,6 +46,9 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("code", check_code, "o")                                                                                   \
     ROW("keys", check_keys, "c")                                                                                   \
     ROW("missing", check_missing, "k")                                                                             \
+    ROW("class_lacks", check_class_lacks, "n")                                                                     \
+    ROW("instance_lacks", check_instance_lacks, "n")                                                               \
+    ROW("mro", check_mro, "o")                                                                                     \
     ROW("same", check_same, "s")                                                                                   \
     ROW("different", check_different, "s")                                                                         \
     ROW("apart", check_apart, "s")

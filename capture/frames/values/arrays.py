@@ -137,6 +137,7 @@ ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
     "ndim": lambda tracer, value: Constant(value.type.ndim),
     "dtype": lambda tracer, value: Constant(value.type.dtype),
     "itemsize": lambda tracer, value: Constant(value.type.dtype.itemsize),
+    "__class__": lambda tracer, value: tracer.constant(value.python_type(tracer)),
     "nbytes": lambda tracer, value: Constant(_size(tracer, value).value * value.type.dtype.itemsize),
 }
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.sources import is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +61,16 @@ class Value:
         raise GraphBreak(f"the length of {self.describe()} is left to Python")
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
+        if name == "__class__" and is_fixed(self.python_type(tracer)):
+            return tracer.constant(self.python_type(tracer))
         raise GraphBreak(f"attribute {name!r} of {self.describe()} is left to Python", "attribute")
+
+    def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
+        raise GraphBreak(f"attribute {name!r} of {self.describe()} is assigned", "write")
+
+    def called(self, tracer: Tracer, args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        """What a call of this value calls, and with which arguments: a bound method calls its function."""
+        return self, args
 
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         raise GraphBreak(f"call of {self.describe()}", "call")

@@ -16,14 +16,17 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values.arrays import ArrayValue, ScalarValue
+from capture.frames.values import instances, lookup
+from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
-from capture.frames.values.functions import CodeValue, FunctionValue
+from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
+from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
+from capture.frames.values.lookup import MISSING, MissingAttribute, find
 from capture.frames.values.numbers import NumberValue, settled
-from capture.frames.values.operations import SCALARS, binary, require_out
+from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
 from capture.ir import op as ops
 from capture.ir.graph import Node
@@ -139,16 +142,30 @@ def _every(wanted: bool) -> Builtin:
 
 
 def _isinstance(tracer: Tracer, value: Value, kinds: Value) -> Value:
-    known = value.python_type(tracer)
     wanted = kinds.concrete(tracer)
-    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    if not all(type(kind) is type for kind in wanted):
-        raise GraphBreak("isinstance with a class that may decide itself")
-    return Constant(issubclass(known, wanted))
+    wanted = wanted if type(wanted) is tuple else (wanted,)
+    return Constant(any(instances.is_instance(tracer, value, kind) for kind in wanted))
+
+
+def _super(tracer: Tracer, after: Value | None = None, owner: Value | None = None) -> Value:
+    if after is None:  # the class the method was written in, and the method's first argument
+        frame = tracer.frames[-1]
+        first = frame.code.original.co_varnames[:1]
+        after, owner = (frame.locals.get(name) for name in ("__class__", *first, "")[:2])
+        after = after.content if isinstance(after, CellValue) else None
+        owner = owner.content if isinstance(owner, CellValue) else owner
+    if after is None or owner is None:
+        raise GraphBreak("super() with other arguments than a class and an object", "call")
+    return instances.SuperValue(after.real(tracer), owner.real(tracer))
 
 
 def _type(tracer: Tracer, value: Value) -> Value:
     return tracer.constant(value.python_type(tracer))
+
+
+def _callable(tracer: Tracer, value: Value) -> Value:
+    kind = value.python_type(tracer)
+    return Constant(not lookup.lacks(tracer, kind, "__call__"))
 
 
 def _bool(tracer: Tracer, value: Value = Constant(False)) -> Value:  # noqa: B008
@@ -156,7 +173,7 @@ def _bool(tracer: Tracer, value: Value = Constant(False)) -> Value:  # noqa: B00
 
 
 def _tuple(tracer: Tracer, values: Value | None = None) -> Value:
-    if isinstance(values, TupleValue):
+    if type(values) is TupleValue:
         return values
     return TupleValue(values.items(tracer) if values is not None else ())
 
@@ -224,11 +241,38 @@ def _dict(tracer: Tracer, values: Value | None = None, **entries: Value) -> Valu
     return DictValue({**values.entries, **entries})
 
 
-def _getattr(tracer: Tracer, value: Value, name: Value) -> Value:
+def _getattr(tracer: Tracer, value: Value, name: Value, default: Value | None = None) -> Value:
+    try:
+        return value.attribute(tracer, _attribute_name(tracer, name))
+    except MissingAttribute:
+        if default is None:
+            raise
+        return default
+
+
+def _hasattr(tracer: Tracer, value: Value, name: Value) -> Value:
+    wanted = _attribute_name(tracer, name)
+    if isinstance(value, Constant | GraphValue | SequenceValue | DictValue) and not isinstance(value, NamedTupleValue):
+        kind = value.python_type(tracer)  # whose objects have no attributes of their own
+        if kind in WITHOUT_OWN:
+            return Constant(find(kind, wanted) is not MISSING)
+    try:
+        value.attribute(tracer, wanted).real(tracer)
+    except MissingAttribute:
+        return Constant(False)
+    return Constant(True)
+
+
+def _setattr(tracer: Tracer, value: Value, name: Value, new: Value) -> Value:
+    value.store_attribute(tracer, _attribute_name(tracer, name), new)
+    return Constant(None)
+
+
+def _attribute_name(tracer: Tracer, name: Value) -> str:
     wanted = name.concrete(tracer)
     if type(wanted) is not str:
-        raise GraphBreak("getattr with a name that is no string", "attribute")
-    return value.attribute(tracer, wanted)
+        raise GraphBreak("an attribute's name is no string", "attribute")
+    return wanted
 
 
 def _shape(tracer: Tracer, value: Value) -> Value:
@@ -271,10 +315,17 @@ BUILTINS: Mapping[Any, Builtin] = {
     reversed: _reversed,
     range: _range,
     getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _setattr,
+    callable: _callable,
+    super: _super,
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,
 }
+
+WITHOUT_OWN = EXACT | {np.ndarray, tuple, list, dict, range}
+"""Types whose objects have the attributes that the type says, and no others."""
 
 PURE: frozenset[Any] = frozenset(
     {
@@ -310,14 +361,21 @@ def call_known(
             return binary(tracer, OPERATORS[function], *args)
         if function in PURE or _computes_constants(function, args, kwargs):
             return _call_pure(tracer, function, args, kwargs)
+    if id(function) in METHODS_OF_OBJECT:
+        return instances.call_method_of_object(tracer, function, args, kwargs)
     op = ops.for_call(function)
     if op is not None:
         return call_op(tracer, op, args, kwargs)
+    if lookup.is_class(function) and not lookup.is_fixed(function):
+        return instances.construct(tracer, callee, function, args, kwargs)
     raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
 
 
 def _hashable(function: Any) -> bool:
-    return isinstance(function, type | types.BuiltinFunctionType | np.ufunc) or type(function) is type(np.sum)
+    """Whether its hash is Python's own; a class is asked through its metaclass."""
+    if lookup.is_class(function):
+        return lookup.is_fixed(type(function))
+    return isinstance(function, types.BuiltinFunctionType | np.ufunc) or type(function) is type(np.sum)
 
 
 def _call_builtin(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:

@@ -7,7 +7,7 @@ changed while tracing; one that comes from outside may be read under guards, a c
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -118,7 +118,7 @@ class ListValue(SequenceValue):
 
     def change(self, tracer: Tracer, values: Sequence[Value]) -> None:
         require_own(self)
-        require_no_circle(self, values)
+        tracer.require_no_circle(self, values)
         tracer.journal.set(self, "values", tuple(values))
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
@@ -177,7 +177,7 @@ class DictValue(Value):
         require_own(self)
         if self.iterated and entries.keys() != self.entries.keys():
             raise GraphBreak("a dict gets or loses keys after a loop over it has begun")
-        require_no_circle(self, entries.values())
+        tracer.require_no_circle(self, entries.values())
         tracer.journal.set(self, "entries", dict(entries))
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
@@ -244,17 +244,6 @@ class SliceValue(Value):
 def require_own(value: Value) -> None:
     if value.source is not None:
         raise GraphBreak(f"{value.describe()} outlives the call and is changed", "write")
-
-
-def require_no_circle(owner: Value, values: Iterable[Value]) -> None:
-    """Refuse to put a container into itself: it could not be built in one go."""
-    for value in values:
-        if value is owner:
-            raise GraphBreak(f"a {owner.noun} becomes part of itself")
-        if value.source is None:
-            inner: Iterable[Value] = value.values if isinstance(value, SequenceValue) else ()
-            inner = value.entries.values() if isinstance(value, DictValue) else inner
-            require_no_circle(owner, inner)
 
 
 def call_row(

@@ -221,3 +221,30 @@ class MethodValue(Value):
 
     def rebuild(self, build: Builder) -> None:
         build.attribute(self.owner, self.name)
+
+
+class BoundMethodValue(Value):
+    """A function bound to an object of a class; made into a bound method only if it escapes."""
+
+    __slots__ = ("function", "owner")
+    noun = "method"
+
+    def __init__(self, function: Value, owner: Value, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.function = function
+        self.owner = owner
+
+    def describe(self) -> str:
+        return f"method {self.function.describe()}"
+
+    def python_type(self, tracer: Tracer) -> type:
+        return types.MethodType
+
+    def truth(self, tracer: Tracer) -> bool:
+        return True
+
+    def called(self, tracer: Tracer, args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        return self.function, (self.owner, *args)
+
+    def rebuild(self, build: Builder) -> None:
+        build.call(types.MethodType, (self.function, self.owner))

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.sources import Attribute, Source
+from capture.frames.values import lookup
 from capture.frames.values.base import Value
+from capture.frames.values.instances import METHODS_OF_OBJECT
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -36,6 +38,9 @@ class ModuleValue(Value):
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         namespace = vars(self.module)
+        stored = tracer.stored_global(namespace, name)
+        if stored is not None:
+            return stored
         if name not in namespace:
             raise GraphBreak(f"{self.describe()} has no {name!r} in its namespace", "attribute")
         assert self.source is not None
@@ -70,6 +75,13 @@ class CallableValue(Value):
 
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return tracer.call_known(self, self.value, args, kwargs)
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if lookup.is_class(self.value) and not lookup.is_fixed(self.value):
+            return lookup.read_of_class(tracer, self.value, name)
+        if (self.value is object or self.value is tuple) and id(getattr(self.value, name, None)) in METHODS_OF_OBJECT:
+            return CallableValue(getattr(self.value, name))
+        return super().attribute(tracer, name)
 
     def concrete(self, tracer: Tracer) -> Any:
         return self.value

@@ -14,11 +14,13 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import DifferentObject
+from capture.frames.values import instances
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, compute
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
-from capture.frames.values.functions import FunctionValue, MethodValue
+from capture.frames.values.functions import BoundMethodValue, FunctionValue, MethodValue
+from capture.frames.values.instances import Instance, NamedTupleValue
 from capture.frames.values.numbers import NumberValue, arithmetic, settled
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir import op as ops
@@ -180,11 +182,13 @@ BINARY = _pairs(
 def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     """``left symbol right`` of values that have been looked at; comparisons too."""
     row = BINARY.get((type(left), type(right)))
-    if row is None and isinstance(left, NumberValue) | isinstance(right, NumberValue):
+    if row is not None:
+        return row(tracer, symbol, left, right)
+    if isinstance(left, Instance) or isinstance(right, Instance):
+        return instances.binary(tracer, symbol, left, right)
+    if isinstance(left, NumberValue) or isinstance(right, NumberValue):
         return _settled(tracer, symbol, left, right)
-    if row is None:
-        raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
-    return row(tracer, symbol, left, right)
+    raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
 
 # Unary ------------------------------------------------------------------------------------------------------------
@@ -216,6 +220,8 @@ UNARY: Mapping[type, Callable[..., Value]] = {
 
 def unary(tracer: Tracer, symbol: str, value: Value) -> Value:
     """``-x``, ``+x``, ``~x``."""
+    if isinstance(value, Instance):
+        return instances.unary(tracer, symbol, value)
     row = UNARY.get(type(value))
     if row is None:
         raise GraphBreak(f"{symbol} of {value.describe()} is left to Python")
@@ -224,7 +230,7 @@ def unary(tracer: Tracer, symbol: str, value: Value) -> Value:
 
 # Identity and membership ------------------------------------------------------------------------------------------
 SINGLETONS = (None, True, False, Ellipsis, NotImplemented)
-_FRESH = (TupleValue, SliceValue, MethodValue)
+_FRESH = (TupleValue, SliceValue, MethodValue, NamedTupleValue, BoundMethodValue)
 KNOWN_OBJECTS = (FunctionValue, ModuleValue)
 
 

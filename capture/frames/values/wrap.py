@@ -14,13 +14,24 @@ import numpy as np
 
 from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
 from capture.frames.hook import Entry
-from capture.frames.sources import Attribute, Global, Globals, Item, Source
+from capture.frames.sources import (
+    Attribute,
+    Bound,
+    ClassAttribute,
+    Global,
+    Globals,
+    Item,
+    Source,
+    SuperAttribute,
+)
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
-from capture.frames.values.functions import EntryValue, FunctionValue
+from capture.frames.values.functions import BoundMethodValue, EntryValue, FunctionValue
+from capture.frames.values.instances import NamedTupleValue, ObjectValue, guard_named_tuple, is_named_tuple
+from capture.frames.values.lookup import is_fixed
 from capture.frames.values.numbers import NumberValue, may_vary
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.types import Layout, type_of
@@ -67,10 +78,10 @@ def _module(tracer: Tracer, source: Source, example: Any) -> Value:
 
 
 def _function(tracer: Tracer, source: Source, example: Any) -> FunctionValue:
-    """Functions of a module stay the same; others are made anew from the same code, with other cells and defaults."""
+    """Functions of modules and classes stay; others are made anew, of the same code, with other cells and defaults."""
     tracer.guard(source, CodeIs(example.__code__))
     value = FunctionValue(example, source)
-    if isinstance(source, Global | Attribute | KnownObject):
+    if isinstance(source, Global | Attribute | ClassAttribute | SuperAttribute | KnownObject):
         value.fix(tracer)
     else:
         tracer.guard(Globals(source), IsObject(example.__globals__))
@@ -114,6 +125,28 @@ def _dict(tracer: Tracer, source: Source, example: dict[Any, Any]) -> Value:
     return DictValue({key: tracer.lazy(Item(source, key), value) for key, value in example.items()}, source)
 
 
+def _method(tracer: Tracer, source: Source, example: types.MethodType) -> Value:
+    tracer.guard(source, TypeIs(types.MethodType))
+    function = tracer.lazy(Bound(source, 0), example.__func__)
+    return BoundMethodValue(function, tracer.lazy(Bound(source, 1), example.__self__), source)
+
+
+def _other(tracer: Tracer, source: Source, example: Any) -> Value:
+    """What no row knows: classes with a metaclass of their own, objects of Python classes."""
+    kind = type(example)
+    if issubclass(kind, type):
+        return _callable(tracer, source, example)
+    tracer.guard(source, TypeIs(kind))
+    if is_fixed(kind):
+        return Opaque(example, source)
+    if is_named_tuple(kind) and len(example) <= MOST_ITEMS:
+        guard_named_tuple(tracer, kind)
+        tracer.guard(source, Length(tuple.__len__(example)))
+        values = [tracer.lazy(Item(source, index), item) for index, item in enumerate(tuple.__iter__(example))]
+        return NamedTupleValue(None, kind, values, source)
+    return ObjectValue(example, source)
+
+
 NUMPY_SCALARS = (
     np.bool, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64,
 )  # fmt: skip
@@ -131,6 +164,8 @@ WRAP_FOR: Mapping[type, Wrapper] = {
     list: _sequence(ListValue),
     dict: _dict,
     types.FunctionType: _function,
+    types.MethodType: _method,
+    types.WrapperDescriptorType: _callable,
     types.ModuleType: _module,
     Entry: _entry,
 }
@@ -140,4 +175,4 @@ SHARED = (np.ndarray, list, dict)
 
 
 def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
-    return WRAP_FOR.get(type(example), _opaque)(tracer, source, example)
+    return WRAP_FOR.get(type(example), _other)(tracer, source, example)
