@@ -18,7 +18,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "branch": "a decision that depends on the values in an array",
         "loop": "a loop over something whose length or items are not known, or over too many items",
         "unroll": "a loop that goes on after many rounds were put into the graph",
-        "attribute": "an attribute of an object that is not a module, an array or a dtype",
+        "attribute": "an attribute that is not found by the rules of modules, arrays, dtypes and plain classes",
         "write": "a change of something that outlives the frame",
         "overlap": "a write to memory that another array may share",
         "order": "an operation that may fail after an array of the caller was written",

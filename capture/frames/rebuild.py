@@ -12,6 +12,7 @@ block on the stack, the *base*; finished operands are slid below it:
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType
 from typing import Any
@@ -20,7 +21,7 @@ from capture.errors import InternalError
 from capture.frames import sources
 from capture.frames.assemble import Assembler
 from capture.frames.effects import Store
-from capture.frames.sources import Source
+from capture.frames.sources import Source, class_attribute, super_attribute
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
@@ -221,7 +222,13 @@ class Builder:
             value.rebuild(self)
 
     def constant(self, value: Any) -> None:
-        self.assembler.load_const(value)
+        """Push this very object. Code refers weakly to classes and functions, which the guards keep: their methods or
+        cells may lead to that code, and the garbage collector does not see through it."""
+        if isinstance(value, type) and not sources.is_fixed(value) or type(value) is FunctionType:
+            self.assembler.load_const(weakref.ref(value))
+            self.assembler.call(0)
+        else:
+            self.assembler.load_const(value)
 
     def output(self, value: GraphValue) -> None:
         self._fetch("results")
@@ -384,19 +391,27 @@ def _keyword_default(build: Builder, source: sources.KeywordDefault) -> None:
     build.assembler.binary_subscr()
 
 
-def _read(build: Builder, source: Source) -> None:
-    """What a class holds, unbound."""
-    assert source.parent is not None
-    build.assembler.load_const(source.read)
-    build.load(source.parent)
-    build.assembler.load_const(None)
-    build.assembler.call(2)
+def _class_attribute(build: Builder, source: sources.ClassAttribute) -> None:
+    build.assembler.load_const(_reader(class_attribute, build, source.whole, source.attribute))
+    build.assembler.call(0)
+
+
+def _super_attribute(build: Builder, source: sources.SuperAttribute) -> None:
+    build.assembler.load_const(_reader(super_attribute, build, source.whole, source.after, source.attribute))
+    build.assembler.call(0)
+
+
+def _reader(read: Callable[..., Any], build: Builder, owner: Source, *parts: Any) -> Callable[[], Any]:
+    """A function that reads what a class holds, unbound; it refers weakly to classes, as ``Builder.constant`` does."""
+    assert isinstance(owner, sources.Constant)
+    found = [weakref.ref(part) if isinstance(part, type) else part for part in (owner.value, *parts)]
+    return lambda: read(*(part() if isinstance(part, weakref.ref) else part for part in found))
 
 
 LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.Argument: _argument,
     sources.Global: _global,
-    sources.Constant: lambda build, source: build.assembler.load_const(source.value),
+    sources.Constant: lambda build, source: build.constant(source.value),
     sources.Cell: lambda build, source: build.assembler.load_deref(source.variable),
     sources.CellOf: _cell_of,
     sources.Contents: _contents,
@@ -404,8 +419,8 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.InstanceAttribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
     sources.Member: _part(lambda build, source: build.assembler.load_attr(source.member.__name__)),
     sources.Bound: _part(lambda build, source: build.assembler.load_attr(("__func__", "__self__")[source.index])),
-    sources.ClassAttribute: _read,
-    sources.SuperAttribute: _read,
+    sources.ClassAttribute: _class_attribute,
+    sources.SuperAttribute: _super_attribute,
     sources.Item: _part(_item),
     sources.Default: _part(_default),
     sources.KeywordDefault: _part(_keyword_default),

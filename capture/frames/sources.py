@@ -283,7 +283,7 @@ class TypeAttribute(Part):
         return ("type_attribute", parent_slot, self.attribute)
 
     def read(self, parent: Any, state: State) -> Any:
-        return _class_attribute(type(parent), self.attribute)
+        return class_attribute(type(parent), self.attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ class ClassAttribute(Part):
         return ("class_attribute", parent_slot, self.attribute)
 
     def read(self, parent: Any, state: State) -> Any:
-        return _class_attribute(_checked_class(parent), self.attribute)
+        return class_attribute(_checked_class(parent), self.attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,7 +520,7 @@ order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 """A class and its bases in the order in which attributes are looked up."""
 
 
-def _class_attribute(cls: type, attribute: str) -> Any:
+def class_attribute(cls: type, attribute: str) -> Any:
     return _first(order_of(cls), attribute)
 
 
@@ -562,14 +562,14 @@ def instance_lacks(value: Any, attribute: str) -> bool:
 
 def class_lacks(cls: Any, attribute: str) -> bool:
     try:
-        _class_attribute(_checked_class(cls), attribute)
+        class_attribute(_checked_class(cls), attribute)
     except Absent:
         return issubclass(type(cls), type)
     return False
 
 
 def _instance_dict(value: Any) -> dict[str, Any]:
-    descriptor = _class_attribute(type(value), "__dict__")
+    descriptor = class_attribute(type(value), "__dict__")
     if type(descriptor) not in DICT_DESCRIPTORS:
         raise Absent
     namespace = descriptor.__get__(value)

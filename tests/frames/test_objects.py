@@ -7,7 +7,9 @@ import enum
 import functools
 import gc
 import sys
+import types
 import typing
+import weakref
 
 import numpy as np
 import pytest
@@ -279,6 +281,10 @@ def bound(x, m):
     return step(x), [f(x) for f in (m.static, m.of_class, m)]
 
 
+def namespace():
+    return types.SimpleNamespace(rate=2.0, nested=types.SimpleNamespace(w=numbers(3)))
+
+
 def add_one(x):
     return x + 1
 
@@ -356,6 +362,7 @@ WHOLE = {
     "named tuple": (points, lambda: Point(numbers(3), 2.0)),
     "typed named tuple": (typed, lambda: Typed(numbers(3))),
     "enum": (of_enum, lambda: Mode.FAST),
+    "namespace": (lambda x, n: x * n.rate + n.nested.w, namespace),
     "branch on an enum": (branches_on_mode, lambda: Mode.SLOW),
     "abstract base": (lambda x, s: x * s.area() + Square(x).area(), lambda: Square(2.0)),
     "descriptor": (lambda x, d: x + d.twice, lambda: Described(numbers(3))),
@@ -812,6 +819,30 @@ class WithMeta(metaclass=Meta):
     pass
 
 
+class Patient:
+    """Its property copes with what is missing."""
+
+    def __init__(self, known):
+        if known:
+            self.known = 2.0
+
+    @property
+    def careful(self):
+        try:
+            return self.known
+        except AttributeError:
+            return 3.0
+
+    @property
+    def careless(self):
+        return self.known
+
+
+def asks(x, p):
+    y = x + 1
+    return y, hasattr(p, "careful"), getattr(p, "careful", 4.0), hasattr(p, "careless"), getattr(p, "careless", 5.0)
+
+
 class Singleton:
     made = None
 
@@ -881,6 +912,8 @@ LEFT = {
     "property that raises": (lambda x, m: (x + 1) * m.doubled, lambda: Base(None), "python"),
     "ring": (makes_ring, int, "python"),
     "class attribute assigned": (sets_class, int, "write"),
+    "properties that lack something": (asks, lambda: Patient(False), "attribute"),
+    "properties that lack nothing": (asks, lambda: Patient(True), None),
     "no operator": (lambda x, m: (x + 1) * (m + 1), base, "python"),
     "array and object": (lambda x, v: (x + 1) @ v, lambda: Vector(numbers(3)), "python"),
     "str and object": (lambda x, v: ("%s" % (x + 1).ndim, "a" + v), lambda: Vector(numbers(3)), "python"),  # noqa: UP031
@@ -1013,6 +1046,102 @@ def test_special_methods_meet_numbers_that_vary():
 
 
 # Lifetime -----------------------------------------------------------------------------------------------------------
+def make_class():
+    class Local:
+        weights = numbers(3)
+
+        def __init__(self, v=2.0):
+            self.v = v
+
+        def step(self):
+            return self.v
+
+        def forward(self, x):
+            y = x * self.weights
+            print(end="")
+            self.v = y * self.step()
+            return type(self)(y), self.step, super().__init__
+
+    return Local
+
+
+def test_classes_die_with_their_compiled_methods():
+    cls = make_class()
+    run = captured(cls.forward)
+    cls.forward = run.entry
+    for _ in range(3):
+        cls().forward(numbers(3))
+    assert run.graphs == 2
+    seen = weakref.ref(cls)
+    del cls, run
+    gc.collect()
+    assert seen() is None
+
+
+class First:
+    def f(self, x):
+        return x * 2
+
+    @property
+    def p(self):
+        return 5.0
+
+
+class Second(First):
+    def f(self, x):
+        y = x + 1
+        print("now")
+        return super().f(y) + super(Second, self).f(x) + super().p
+
+    def held(self, x):
+        parent = super()
+        print(end="")
+        return parent.f(x)
+
+    def in_cell(self, x):
+        me = lambda: self  # noqa: E731
+        print(end="")
+        return super().f(x), me() is self
+
+    def in_comprehension(self, x):
+        return [super(Second, self).f(x) for _ in range(2)]
+
+    def first_argument_is_gone(self, x):
+        del self
+        try:
+            return super().f(x)
+        except RuntimeError as error:
+            return str(error)
+
+    def no_first_argument(*args):
+        try:
+            return super().f(args[1])
+        except RuntimeError as error:
+            return str(error)
+
+    def replaced(self, x):
+        self = Second()
+        return super().f(x)
+
+
+SUPER = [function for function in vars(Second).values() if callable(function)]
+
+
+@pytest.mark.parametrize("method", SUPER, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("inlined", [False, True])
+def test_super_with_breaks_at_every_instruction(method, inlined):
+    def calls(instance, x):
+        return method(instance, x)
+
+    function = calls if inlined else method
+    places = [None, *decode(method.__code__).instructions]
+    for place in places:
+        if place is None or can_break(place):
+            run = captured(function, force_break=lambda c, i, p=place: c is method.__code__ and (not p or p.index == i))
+            run.on(lambda: (Second(), numbers(3)))
+            run.on(lambda: (Second(), numbers(3)))
+
+
 def test_nothing_leaks():
     m = equipped()
     run = captured(stores_new_object)

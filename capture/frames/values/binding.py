@@ -46,7 +46,17 @@ def why_not_inline(code: CodeType) -> str:
         return "looks at frames"  # a frame with breaks is several, one after the other
     if code.co_cellvars and decode(code).sees_locals:
         return "may read its variables by name"  # in resumed code CPython would show it the cells themselves
+    if "__class__" in code.co_freevars and _hides_first_argument(code):
+        return "may call super() without a first argument"
     return ""
+
+
+def _hides_first_argument(code: CodeType) -> bool:
+    """Whether ``super()`` might not find its object in the first slot, where resumed code has another argument."""
+    if code.co_argcount == 0:
+        return True
+    first = code.co_varnames[0]
+    return any(found.op == "DELETE_FAST" and found.arg == first for found in decode(code).instructions)
 
 
 def bind(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> dict[str, Value]:

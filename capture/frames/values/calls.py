@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
 from capture.frames.values import instances, lookup
@@ -150,7 +151,7 @@ def _isinstance(tracer: Tracer, value: Value, kinds: Value) -> Value:
 def _super(tracer: Tracer, after: Value | None = None, owner: Value | None = None) -> Value:
     if after is None:  # the class the method was written in, and the method's first argument
         frame = tracer.frames[-1]
-        first = frame.code.original.co_varnames[:1]
+        first = origin(frame.code.original, frame.index)[0].co_varnames[:1]
         after, owner = (frame.locals.get(name) for name in ("__class__", *first, "")[:2])
         after = after.content if isinstance(after, CellValue) else None
         owner = owner.content if isinstance(owner, CellValue) else owner
@@ -242,12 +243,20 @@ def _dict(tracer: Tracer, values: Value | None = None, **entries: Value) -> Valu
 
 
 def _getattr(tracer: Tracer, value: Value, name: Value, default: Value | None = None) -> Value:
+    wanted = _attribute_name(tracer, name)
+    found = value.attribute(tracer, wanted) if default is None else _attribute_if_any(tracer, value, wanted)
+    return default if found is None else found  # type: ignore[return-value]
+
+
+def _attribute_if_any(tracer: Tracer, value: Value, name: str) -> Value | None:
+    """An attribute; None where it is certain that there is none."""
+    depth = len(tracer.frames)
     try:
-        return value.attribute(tracer, _attribute_name(tracer, name))
+        return value.attribute(tracer, name)
     except MissingAttribute:
-        if default is None:
+        if len(tracer.frames) != depth:  # inside of a property, which may handle it
             raise
-        return default
+        return None
 
 
 def _hasattr(tracer: Tracer, value: Value, name: Value) -> Value:
@@ -256,11 +265,7 @@ def _hasattr(tracer: Tracer, value: Value, name: Value) -> Value:
         kind = value.python_type(tracer)  # whose objects have no attributes of their own
         if kind in WITHOUT_OWN:
             return Constant(find(kind, wanted) is not MISSING)
-    try:
-        value.attribute(tracer, wanted).real(tracer)
-    except MissingAttribute:
-        return Constant(False)
-    return Constant(True)
+    return Constant(_attribute_if_any(tracer, value, wanted) is not None)
 
 
 def _setattr(tracer: Tracer, value: Value, name: Value, new: Value) -> Value:

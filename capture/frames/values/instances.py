@@ -11,6 +11,7 @@ outlives the frame the assignment is also noted as an effect (``effects.Attribut
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -534,22 +535,24 @@ class SuperValue(Value):
         return super
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        after, owner = self.after.concrete(tracer), self.owner
-        if not lookup.is_class(after):
-            raise GraphBreak("super() of something that is no class", "attribute")
-        if isinstance(owner, Instance):
-            cls = owner.cls
-            found = lookup.read_super(tracer, after, cls, owner, name)
-        else:
-            cls = owner.concrete(tracer)
-            if not lookup.is_class(cls):
-                raise GraphBreak(f"super() of {owner.describe()}", "attribute")
-            found = lookup.read_super(tracer, after, cls, None, name)
+        owner = self.owner if isinstance(self.owner, Instance) else None
+        after = _class_in(tracer, self.after)
+        cls = _class_in(tracer, self.owner) if owner is None else owner.cls
+        if not any(base is after for base in order_of(cls)):
+            raise GraphBreak(f"super() of {self.owner.describe()}", "attribute")
         tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))
-        return found
+        return lookup.read_super(tracer, after, cls, owner, name)
 
     def rebuild(self, build: Builder) -> None:
         build.call(super, (self.after, self.owner))
+
+
+def _class_in(tracer: Tracer, value: Value) -> type:
+    with contextlib.suppress(NotConcrete):
+        found = value.concrete(tracer)
+        if lookup.is_class(found):
+            return found
+    raise GraphBreak(f"super() of {value.describe()}", "attribute")
 
 
 def _object_setattr(tracer: Tracer, owner: Value, name: Value, value: Value) -> Value:
@@ -587,7 +590,10 @@ def call_method_of_object(tracer: Tracer, method: Any, args: Sequence[Value], kw
     allowed = row.__code__.co_argcount - 1
     if kwargs or not allowed - len(row.__defaults__ or ()) <= len(args) <= allowed:
         raise GraphBreak(f"{method.__qualname__} with these arguments is left to Python", "call")
-    return row(tracer, *args)
+    try:
+        return row(tracer, *args)
+    except NotConcrete as error:
+        raise GraphBreak(f"{method.__qualname__} of {error}", "call") from None
 
 
 __all__ = ["BoundMethodValue", "Instance", "NamedTupleValue", "NewValue", "ObjectValue", "binary", "construct"]

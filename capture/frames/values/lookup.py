@@ -61,7 +61,7 @@ def find(cls: type, name: str) -> Any:
     return MISSING
 
 
-BUILT_IN = (object, tuple, list, dict, set, frozenset, int, float, complex, str, bytes)
+BUILT_IN = (object, tuple, list, dict, set, frozenset, int, float, complex, str, bytes, types.SimpleNamespace)
 GENERIC = frozenset(id(find(kind, "__getattribute__")) for kind in BUILT_IN)
 """Ways to read attributes that are all ``PyObject_GenericGetAttr``."""
 

@@ -131,6 +131,11 @@ def _method(tracer: Tracer, source: Source, example: types.MethodType) -> Value:
     return BoundMethodValue(function, tracer.lazy(Bound(source, 1), example.__self__), source)
 
 
+def _namespace(tracer: Tracer, source: Source, example: types.SimpleNamespace) -> Value:
+    tracer.guard(source, TypeIs(types.SimpleNamespace))
+    return ObjectValue(example, source)
+
+
 def _other(tracer: Tracer, source: Source, example: Any) -> Value:
     """What no row knows: classes with a metaclass of their own, objects of Python classes."""
     kind = type(example)
@@ -160,6 +165,7 @@ WRAP_FOR: Mapping[type, Wrapper] = {
     **dict.fromkeys(NUMPY_SCALARS, _scalar),
     **dict.fromkeys((type, types.BuiltinFunctionType, np.ufunc, type(np.sum), type(np.dtype)), _callable),
     np.ndarray: _array,
+    types.SimpleNamespace: _namespace,
     tuple: _sequence(TupleValue),
     list: _sequence(ListValue),
     dict: _dict,
