@@ -224,7 +224,7 @@ class Builder:
     def constant(self, value: Any) -> None:
         """Push this very object. Code refers weakly to classes and functions, which the guards keep: their methods or
         cells may lead to that code, and the garbage collector does not see through it."""
-        if isinstance(value, type) and not sources.is_fixed(value) or type(value) is FunctionType:
+        if type(value) is FunctionType or (isinstance(value, type) and not sources.is_fixed(value)):
             self.assembler.load_const(weakref.ref(value))
             self.assembler.call(0)
         else:

@@ -470,7 +470,6 @@ def is_fixed(cls: type) -> bool:
     return bool(type.__dict__["__flags__"].__get__(cls) & _FIXED)
 
 
-
 def type_name(kind: type) -> str:
     """The name of a class, whatever its metaclass does."""
     return type.__dict__["__name__"].__get__(kind)

@@ -1091,7 +1091,7 @@ class Second(First):
     def f(self, x):
         y = x + 1
         print("now")
-        return super().f(y) + super(Second, self).f(x) + super().p
+        return super().f(y) + super(Second, self).f(x) + super().p  # noqa: UP008
 
     def held(self, x):
         parent = super()
@@ -1120,7 +1120,7 @@ class Second(First):
             return str(error)
 
     def replaced(self, x):
-        self = Second()
+        self = Second()  # noqa: F841
         return super().f(x)
 
 
