@@ -77,4 +77,4 @@ def test_calls_leave_no_objects_behind(function):
 
     count()
     first = count()
-    assert abs(count() - first) < 20
+    assert count() - first < 50  # one object a call would be 200
