@@ -60,7 +60,15 @@ from capture.frames.encode import (
     handler_entries,
     location_table,
 )
-from capture.frames.preserve import Layout, back_to_first_line, kept_bytes, kept_items, moved_entries, same_code
+from capture.frames.preserve import (
+    Diversions,
+    Layout,
+    back_to_first_line,
+    kept_bytes,
+    kept_items,
+    moved_entries,
+    same_code,
+)
 from capture.frames.versions import BINARY_OPERATORS, DIALECT, SLOT_ARGUMENTS
 
 __all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "origin", "resume_at", "same_code"]
@@ -115,6 +123,7 @@ class Assembler:
         self._names: dict[str, int] = {name: i for i, name in enumerate(code.co_names)}
         self._added: list[str] = []  # new local variables
         self._body: dict[int, Label] = {}  # labels in the kept original, by byte offset
+        self._diverted: dict[int, Label] = {}  # where the kept original goes instead, by byte offset
         self._places: list[tuple[int, int]] = []  # constants to become places: (index of constant, byte offset)
         self._loop_ends: list[tuple[Label, Label, Position, Handler | None]] = []
         self._handler: Handler | None = None
@@ -461,6 +470,22 @@ class Assembler:
             if self._depth is None:
                 return
 
+    @property
+    def keeps_original(self) -> bool:
+        """Whether anything written so far leads into the original."""
+        return bool(self._body or self._places)
+
+    def divert(self, index: int) -> None:
+        """What follows runs when the kept original comes to its instruction ``index``, in place of that.
+
+        ``jump_to_original(index)`` still enters the original there.
+        """
+        label = self.label()
+        label.depth = self.source.depths()[index]
+        self._diverted[self.source.instructions[index].offset] = label
+        self.at(index)
+        self.place(label)
+
     def push_stack(self, stack: Sequence[StackSlot]) -> None:
         """In a resume function: rebuild the operand stack from the parameters."""
         for i, slot in enumerate(stack):
@@ -486,19 +511,19 @@ class Assembler:
         for label, taken, position, handler in self._loop_ends:
             self._finish_loop(label, taken, position, handler)
         code = self.code
-        keeps_body = bool(self._body or self._places)
+        keeps_body = self.keeps_original
         layout = self._layout()
         items = [
             item._replace(arg=layout.slots[item.arg]) if isinstance(item.arg, str) else item for item in self._items
         ]
-        block = kept_bytes(code, layout) if keeps_body else None
+        block = kept_bytes(code, layout) if keeps_body and not self._diverted else None
         if block is not None:
             items.extend(back_to_first_line(items, code))
         labels = self._body
         for _, offset in self._places:
             self._body_label(offset)
         if keeps_body and block is None:
-            items.extend(kept_items(code, layout, labels, len(items)))
+            items.extend(kept_items(code, layout, labels, len(items), self._diversions()))
         else:
             for offset, label in labels.items():
                 label.place, label.extra = len(items), offset // 2
@@ -522,6 +547,10 @@ class Assembler:
         if keeps_body and self.parameters is not None:
             _remember_origin(built, self.source)
         return check(built)
+
+    def _diversions(self) -> Diversions:
+        ahead = origin_offset(self.code)
+        return Diversions(self._diverted, self.source.instructions[ahead].offset)
 
     def _finish_loop(self, label: Label, taken: Label, position: Position, handler: Handler | None) -> None:
         """Where a FOR_ITER jumps to there must stand what it steps over; a generator's end runs it."""
@@ -610,6 +639,11 @@ def origin(code: CodeType, index: int = 0) -> tuple[CodeType, int]:
     """
     _, original, ahead = _ORIGINS.get(id(code), (None, code, 0))
     return (original, index - ahead) if index >= ahead else (code, index)
+
+
+def origin_offset(code: CodeType) -> int:
+    """How many instructions a resume function has before those of the code it resumes."""
+    return _ORIGINS.get(id(code), (None, code, 0))[2]
 
 
 def _remember_origin(code: CodeType, original: Code) -> None:

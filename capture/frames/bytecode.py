@@ -64,6 +64,8 @@ __all__ = [
     "callee",
     "decode",
     "null_pair",
+    "operands",
+    "popped",
     "slots_of",
     "stack_effect",
 ]
@@ -171,6 +173,24 @@ def stack_effect(instruction: Instruction, jump: bool = False) -> int:
         return JUMP_EFFECTS[instruction.op]
     effect = EFFECTS[instruction.op]
     return effect if isinstance(effect, int) else effect(instruction.arg)
+
+
+def operands(instruction: Instruction) -> int:
+    """How many stack slots a call instruction takes, with the pair that says what is called."""
+    shape = instruction.arg
+    return 3 + shape.has_keywords if instruction.op == "CALL_FUNCTION_EX" else 2 + shape.total
+
+
+PUSHES_NOTHING = ("STORE_", "DELETE_", "POP_", "LIST_", "MAP_", "SET_", "DICT_", "END_")
+"""How the names of operations begin that push no result (LIST_TO_TUPLE replaces its operand: a value either way)."""
+
+
+def popped(instruction: Instruction) -> int:
+    """How many of the topmost slots may be others afterwards."""
+    if instruction.op in ("CALL", "CALL_FUNCTION_EX"):
+        return operands(instruction)
+    pushes = 0 if instruction.op.startswith(PUSHES_NOTHING) else 1
+    return max(0, pushes - stack_effect(instruction))
 
 
 def null_pair(target: Any, null: Any) -> tuple[Any, Any]:

@@ -21,16 +21,16 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
-from capture.frames.values.numbers import settled
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
 from capture.ir.ops.indexing import region_of
-from capture.ir.types import ArrayType
+from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
     from capture.frames.tracer import Tracer
     from capture.frames.values.arrays import ArrayValue, GraphValue
+    from capture.frames.values.numbers import NumberValue
 
 _MISSING = object()
 
@@ -145,7 +145,7 @@ class Memory:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.inputs: dict[Node, GraphValue] = {}
+        self.inputs: dict[Node, GraphValue | NumberValue] = {}
         self.versions: dict[Node, Node] = {}
 
     def release(self) -> None:
@@ -174,7 +174,14 @@ class Memory:
         self.tracer.journal.put(self.inputs, node, value)
         return node
 
-    def written(self) -> list[GraphValue]:
+    def number(self, value: NumberValue, type: NumberType) -> Node:
+        """A new input for a Python number."""
+        name = value.source.name() if value.source is not None else "number"
+        node = self.tracer.graph.placeholder(name, type)
+        self.tracer.journal.put(self.inputs, node, value)
+        return node
+
+    def written(self) -> list[Any]:
         """The inputs that the graph has written so far."""
         return [self.inputs[owner] for owner in self.versions if owner in self.inputs]
 
@@ -197,7 +204,6 @@ class Memory:
     def store_item(self, array: ArrayValue, key: Value, value: Value) -> None:
         """``array[key] = value``."""
         try:
-            key, value = settled(self.tracer, key), settled(self.tracer, value)
             place, _ = region_of(self.tracer.graph, self.current(array), key.in_graph(self.tracer))
         except ops.CannotInfer as error:
             raise GraphBreak(f"assignment to elements: {error}", "op") from None
@@ -218,7 +224,7 @@ class Memory:
             if other is not value and isinstance(other.example, np.ndarray):
                 self._require_apart(value, other)
 
-    def _require_apart(self, value: GraphValue, other: GraphValue) -> None:
+    def _require_apart(self, value: Any, other: Any) -> None:
         (low, high), (other_low, other_high) = extent(value.example), extent(other.example)
         if low < other_high and other_low < high:
             raise GraphBreak(f"{value.describe()} is written and may share memory with {other.describe()}", "overlap")

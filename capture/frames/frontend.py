@@ -21,8 +21,9 @@ from capture.errors import InternalError, RecompileLimitWarning, ToolchainError,
 from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
-from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NoOverlap, compile_guards, why_failed
+from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NoOverlap, NumberIs, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
+from capture.frames.landings import emit_landings
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
@@ -30,10 +31,9 @@ from capture.frames.sources import Absent, Source, State, resolve
 from capture.frames.tracer import Trace, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
-from capture.frames.values.base import Value
 from capture.frames.values.binding import why_not_inline
-from capture.frames.values.functions import CellValue
-from capture.frames.values.numbers import number_function
+from capture.frames.values.exceptions import NeedsRaise
+from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Graph, Node
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType
@@ -49,6 +49,8 @@ class VariantInfo:
     broke: BreakRecord | None
     settings: Settings
     """Owns the resume functions that the variant's code refers to weakly."""
+    runs: int
+    """How often graphs of the function had run when this one was made."""
 
 
 def compile_frame(
@@ -98,8 +100,6 @@ def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...
     if not variants:
         return True
     state = State(arguments, function)
-    if settings.dynamic is not False:
-        _note_varying(entry, state)
     reason = why_failed(variants[0].info.guards, state)
     settings.record.misses.append(reason)
     log.emit("recompiles", lambda: f"{function.__qualname__}: {reason}")
@@ -123,16 +123,38 @@ class _Compilation:
         self.entry = entry
         self.function = function
         self.settings = settings
-        self.trace: Trace = trace_frame(function, arguments, settings, varying_of(entry))
+        self.runs = runs_of_graphs(settings.record)
+        self._follow(arguments)
         self.broke = self._note_break()
-        self.handover = self._plan_handover()
-        self.needs = self._find_needs()
         self.nodes = [self.trace.memory.current(value) for value in self.needs.arrays]
         self.outputs = {id(value): index for index, value in enumerate(self.needs.arrays)}
         self.graph = self._finish_graph()
-        for node in self.graph.placeholders if self.graph is not None else ():
-            self.needs.add(self._input(node))
         self.runner = self._run_backend()
+
+    def _follow(self, arguments: tuple[Any, ...]) -> None:
+        """Trace, with a break at the first exception whose object turns out to be needed."""
+        native_raise = None
+        while True:
+            self.trace: Trace = self._trace(arguments, native_raise)
+            try:
+                self.handover = self._plan_handover()
+                self.needs = self._find_needs()
+                return
+            except NeedsRaise as need:
+                native_raise = need.number
+                self.trace.memory.release()
+
+    def _trace(self, arguments: tuple[Any, ...], native_raise: int | None) -> Trace:
+        """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
+        variants = self.entry.variants
+        dynamic = self.settings.dynamic is not False
+        changing = changing_numbers(variants, State(arguments, self.function)) if dynamic else {}
+        trace = trace_frame(self.function, arguments, self.settings, changing, native_raise)
+        idle = all(variant.info.runs == self.runs for variant in variants)
+        if changing and idle and not trace.graph.calls:
+            trace.memory.release()
+            trace = trace_frame(self.function, arguments, self.settings, None, native_raise)
+        return trace
 
     def _note_break(self) -> BreakRecord | None:
         trace, settings = self.trace, self.settings
@@ -153,12 +175,7 @@ class _Compilation:
         return Handover(self.function, self.trace.frames, Resumes(self.settings, on_miss))
 
     def _find_needs(self) -> Needs:
-        cells = {
-            id(value): name
-            for name, value in self.trace.locals.items()
-            if isinstance(value, CellValue) and name in self.trace.code.cells
-        }
-        needs = Needs(cells, self.trace.stores)
+        needs = Needs({id(cell): name for name, cell in self.trace.cells.items()}, self.trace.stores)
         if self.handover is not None:
             self.handover.add_needs(needs)
         else:
@@ -187,7 +204,7 @@ class _Compilation:
         self.settings.record.runners.append(runner)
         return runner
 
-    def _input(self, node: Node) -> GraphValue:
+    def _input(self, node: Node) -> GraphValue | NumberValue:
         return self.trace.memory.inputs[node]
 
     def _guards(self) -> tuple[Guard, ...]:
@@ -210,7 +227,7 @@ class _Compilation:
     # the variant --------------------------------------------------------------------------------------------------
     def variant(self) -> Variant:
         guards = self._guards()
-        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings)
+        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs)
         if self.graph is None and self.handover is None:
             variant = self._without_graph(guards, info)
         else:
@@ -253,36 +270,46 @@ class _Compilation:
         """Guard program and template for a call that needs no Python frame, where the result allows it."""
         assert self.trace.result is not None and self.graph is not None
         needs = self.needs
-        if needs.shared or needs.cells or needs.numbers or needs.stores:
+        if needs.shared or needs.cells or needs.own or needs.stores:
             return None
         templates = Templates(self.outputs, self.needs)
         template = templates.value(self.trace.result)
         if template is None:
             return None
-        inputs = [_source(self._input(node)) for node in self.graph.placeholders]
+        given = [self._input(node).source for node in self.graph.placeholders]
+        inputs = [source for source in given if source is not None]
+        if len(inputs) < len(given):  # a number is computed first
+            return None
         program, slots = compile_guards(guards, (*inputs, *templates.held))
         return program, (self.runner, slots[: len(inputs)], with_slots(template, slots[len(inputs) :]))
 
     def _assemble(self) -> CodeType:
         new = Assembler(self.function.__code__)
         build = Builder(new, self.function.__globals__, self.outputs, self.needs)
-        exits = []
-        if self.needs.numbers:
-            function, inputs = number_function(self.needs.numbers)
-            exits.append(_emit_call(build, "numbers", function, inputs))
+        plainly = new.label()
         if self.graph is not None:
-            inputs = [self._input(node) for node in self.graph.placeholders]
-            exits.append(_emit_call(build, "results", self.runner, inputs))
+            self._emit_run(new, build, plainly)
         if self.handover is not None:
             self.handover.emit(build)
         else:
             self._emit_return(new, build)
-        for plainly in reversed(exits):  # the later one has what the earlier one got below its None
+        if self.graph is not None:
             new.place(plainly)
             new.pop_top()
-        if exits:
             new.jump_to_original(first_index(self.function.__code__))
+        emit_landings(new, Resumes(self.settings, on_miss), self.function)
         return new.build()
+
+    def _emit_run(self, new: Assembler, build: Builder, plainly: Label) -> None:
+        """Call the compiled graph; with None for an answer the region runs as plain Python."""
+        assert self.graph is not None
+        new.load_const(self.runner)
+        for node in self.graph.placeholders:
+            build.value(self._input(node))
+        new.call(len(self.graph.placeholders))
+        new.copy(1)
+        new.jump_if_none(plainly)
+        build.hold_results()
 
     def _emit_return(self, new: Assembler, build: Builder) -> None:
         build.prepare()
@@ -290,43 +317,10 @@ class _Compilation:
         build.value(self.trace.result)
         build.store()
         build.slide()
+        for name in reversed(build.load_own_cells()):
+            new.store_deref(name)
         build.drop_base()
         new.return_value()
-
-
-def _emit_call(build: Builder, key: str, function: Any, inputs: Sequence[Value]) -> Label:
-    """Call what computes a part of the region; where it answers None, plain Python runs the region, from the label."""
-    new = build.assembler
-    new.load_const(function)
-    for value in inputs:
-        build.value(value)
-    new.call(len(inputs))
-    new.copy(1)
-    plainly = new.label()
-    new.jump_if_none(plainly)
-    build.hold(key)
-    return plainly
-
-
-def varying_of(entry: Entry) -> dict[Source, int]:
-    """The numbers that made variants of an entry miss, and how often."""
-    return vars(entry).get("varying", {})
-
-
-def _note_varying(entry: Entry, state: State) -> None:
-    """Find numbers that changed; they become inputs of the next variant."""
-    table = varying_of(entry)
-    for guard in entry.variants[0].info.guards:
-        check = guard.check
-        if type(check) is not EqualsConstant or type(check.value) not in (int, float):
-            continue
-        try:
-            value = resolve(guard.source, state)
-        except Absent:
-            continue
-        if type(value) is type(check.value) and not check.holds(value):
-            table[guard.source] = table.get(guard.source, 0) + 1
-    entry.varying = table
 
 
 def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
@@ -344,7 +338,33 @@ def compile_call(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -
         settings.record.compile_seconds += time.perf_counter() - start
 
 
-def _source(value: GraphValue) -> Source:
+def runs_of_graphs(record: Record) -> int:
+    """How often graphs of a function have run so far."""
+    return sum(variant.hits for variant in record.variants if variant.info.graph is not None)
+
+
+def changing_numbers(variants: Sequence[Variant], state: State) -> dict[Source, int]:
+    """The places of numbers that are others now than in all variants, and for how many values there are variants."""
+    values: dict[Source, set[EqualsConstant]] = {}
+    unknown: set[Source] = set()
+    for variant in variants:
+        for guard in variant.info.guards:
+            if isinstance(guard.check, NumberIs):
+                unknown.add(guard.source)
+            elif isinstance(guard.check, EqualsConstant) and type(guard.check.value) in (int, float):
+                values.setdefault(guard.source, set()).add(guard.check)
+    found = {source: len(values.get(source, ())) for source in unknown}
+    for source, checks in values.items():
+        try:
+            value = resolve(source, state)
+        except Absent:
+            continue
+        if not any(check.holds(value) or type(check.value) is not type(value) for check in checks):
+            found[source] = len(checks)
+    return found
+
+
+def _source(value: GraphValue | NumberValue) -> Source:
     assert value.source is not None
     return value.source
 

@@ -14,6 +14,7 @@ that the hook evaluates on every call; ``why_failed`` names the first guard that
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -230,6 +231,40 @@ def same_constant(value: Any, expected: Any) -> bool:
     if kind is tuple:
         return len(value) == len(expected) and all(map(same_constant, value, expected))
     return value == expected
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberIs(Check):
+    """An int, or a float by its size, from ``low`` to ``high``, which are of that type and fit int64 or float64.
+
+    Floats that are zero, infinite or NaN hold always.
+    """
+
+    low: int | float
+    high: int | float
+    cost: ClassVar[int] = 2
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is NumberIs and same_constant((self.low, self.high), (other.low, other.high))
+
+    def __hash__(self) -> int:
+        return hash((type(self.low), self.low, self.high))
+
+    def __str__(self) -> str:
+        return f"is a {type_name(type(self.low))} within {self.low} and {self.high}"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        if type(value) is not type(self.low):
+            return False
+        if type(value) is int:
+            return self.low <= value <= self.high
+        return value == 0 or not math.isfinite(value) or self.low <= abs(value) <= self.high
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("within", (self.low, self.high))
+
+    def why(self, value: Any, *others: Any) -> str:
+        return f"expected a {type_name(type(self.low))} within {self.low} and {self.high}, got {_describe(value)}"
 
 
 # ---- arrays ----

@@ -54,24 +54,46 @@ def kept_bytes(code: CodeType, layout: Layout) -> bytes | None:
     return bytes(data)
 
 
-def kept_items(code: CodeType, layout: Layout, labels: dict[int, Label], start: int) -> list[Item]:
-    """The original as items, for when its slots have to be renumbered and its bytes do not fit any more."""
+class Diversions(NamedTuple):
+    """By byte offset: where the original goes instead of there, when it comes there from ``since`` on."""
+
+    labels: dict[int, Label]
+    since: int
+
+
+NOWHERE_ELSE = Diversions({}, 0)
+
+
+def kept_items(
+    code: CodeType, layout: Layout, labels: dict[int, Label], start: int, diversions: Diversions = NOWHERE_ELSE
+) -> list[Item]:
+    """The original as items, for when its slots have to be renumbered and its bytes do not fit any more, or when
+    it is not to be left as it is. ``labels`` lead into it from outside, and are not diverted."""
     names = slots_of(code)
     raws = decode(code).raws
     entries = list(read_exception_table(code.co_exceptiontable))
+    inner = {offset: Label() for offset in diversions.labels}
+
+    def label_at(offset: int, since: int = diversions.since) -> Label:
+        table = inner if offset in inner and since >= diversions.since else labels
+        return table.setdefault(offset, Label())
+
     for raw in raws:
         if raw.target is not None:
-            labels.setdefault(raw.target, Label())
+            label_at(raw.target, raw.offset)
     handlers: dict[int, Handler] = {}
     for first, end, target, depth, lasti in entries:
-        handler = Handler(labels.setdefault(target, Label()), depth, lasti)
+        handler = Handler(label_at(target), depth, lasti)
         handlers.update((raw.offset, handler) for raw in raws if first <= raw.offset < end)
     items: list[Item] = []
     for raw in raws:
+        if raw.offset in inner:
+            inner[raw.offset].place = start + len(items)
+            items.append(Item("JUMP", 0, diversions.labels[raw.offset], raw.position))
         label = labels.get(raw.offset)
         if label is not None:
             label.place = start + len(items)
-        jumps_to = labels[raw.target] if raw.target is not None else None
+        jumps_to = label_at(raw.target, raw.offset) if raw.target is not None else None
         for name, arg in _renumbered(raw, names, layout):
             items.append(Item(name, arg, jumps_to, raw.position, handlers.get(raw.offset)))
     return items

@@ -12,9 +12,10 @@ block on the stack, the *base*; finished operands are slid below it:
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
 from capture.errors import InternalError
@@ -26,6 +27,7 @@ from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, ViewValue
+from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import BoundMethodValue, CellValue, ClosureValue, MethodValue
 from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValue
 from capture.frames.values.iterators import (
@@ -36,7 +38,10 @@ from capture.frames.values.iterators import (
     SequenceIterator,
     ZipIterator,
 )
+from capture.frames.values.library import GetterValue, NullContextValue, PartialValue
 from capture.frames.values.numbers import NumberValue
+from capture.frames.values.sets import SetIterator, SetValue
+from capture.frames.values.streams import STREAMS
 from capture.ir import op as ops
 from capture.ir.graph import Node, region
 
@@ -49,11 +54,17 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     MethodValue: lambda value: (value.owner,),
     SequenceIterator: lambda value: (value.over,),
     DictIterator: lambda value: (value.over,),
+    SetIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
     EnumerateIterator: lambda value: (value.inner,),
     ZipIterator: lambda value: value.inners,
     ClosureValue: lambda value: (value.defaults, value.kwdefaults, value.closure, value.annotations),
     CellValue: lambda value: (value.content,),
+    NumberValue: lambda value: value.parts,
+    ExceptionValue: lambda value: value.args,
+    **dict.fromkeys(
+        (SetValue, PartialValue, GetterValue, NullContextValue, *STREAMS), operator.attrgetter("parts")
+    ),
     BoundMethodValue: lambda value: (value.function, value.owner),
     SuperValue: lambda value: (value.after, value.owner),
     NewValue: lambda value: (value.made_of, *value.own.values()),
@@ -61,7 +72,10 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
 }
 """What a value is made of, for families that are."""
 
-ONE_OBJECT = (ListValue, DictValue, ClosureValue, IteratorValue, NewValue, BoundMethodValue, SuperValue)
+ONE_OBJECT = (
+    *(ListValue, DictValue, ClosureValue, IteratorValue, NewValue, BoundMethodValue, SuperValue),
+    *(NumberValue, ExceptionValue, SetValue, PartialValue, GetterValue, NullContextValue),
+)
 """Families whose objects must be made once though they are needed in several places; tuples too, for identity."""
 
 
@@ -70,8 +84,8 @@ class Needs:
 
     def __init__(self, root_cells: Mapping[int, str], stores: Sequence[Store] = ()) -> None:
         self.arrays: list[GraphValue] = []
-        self.numbers: list[NumberValue] = []
         self.cells: list[CellValue] = []
+        self.own: list[CellValue] = []  # those of root_cells that something refers to
         self.shared: list[Value] = []
         self._counts: dict[int, int] = {}
         self.root_cells = root_cells  # by id: the traced function's own cells, and what they are called
@@ -84,20 +98,19 @@ class Needs:
     def add(self, value: Value | None) -> None:
         if value is None or value.source is not None or value is NULL or isinstance(value, Constant):
             return
+        value.require_rebuildable()
         count = self._counts[id(value)] = self._counts.get(id(value), 0) + 1
         if count == 2 and isinstance(value, (*ONE_OBJECT, TupleValue)):
             self.shared.append(value)
         if count > 1:
             return
         self._alive.append(value)
-        if isinstance(value, NumberValue):
-            self.numbers.append(value)
-        elif isinstance(value, GraphValue):
+        if isinstance(value, GraphValue):
             self.arrays.append(value)
         elif isinstance(value, CellValue):
-            if value.free or id(value) in self.root_cells:
+            if value.free:
                 return
-            self.cells.append(value)
+            (self.own if id(value) in self.root_cells else self.cells).append(value)
         for part in PARTS.get(type(value), lambda _: ())(value):
             self.add(part)
 
@@ -134,15 +147,10 @@ class Builder:
         self._packed = False
 
     # the base -----------------------------------------------------------------------------------------------------
-    def hold(self, key: str) -> None:
-        """What has just been pushed belongs to the base."""
-        self._places[key] = self._depth
+    def hold_results(self) -> None:
+        """The tuple of results has just been pushed."""
+        self._places["results"] = self._depth
         self._base = self._depth
-
-    def number(self, value: NumberValue) -> None:
-        self._fetch("numbers")
-        self.assembler.load_const(next(i for i, number in enumerate(self.needs.numbers) if number is value))
-        self.assembler.binary_subscr()
 
     @property
     def _depth(self) -> int:
@@ -252,11 +260,11 @@ class Builder:
             self.value(value)
         self.assembler.build_map(len(entries))
 
-    def call(self, function: Any, args: Sequence[Value]) -> None:
+    def call(self, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value] = MappingProxyType({})) -> None:
         self.assembler.load_const(function)
-        for arg in args:
+        for arg in (*args, *kwargs.values()):
             self.value(arg)
-        self.assembler.call(len(args))
+        self.assembler.call(len(args) + len(kwargs), tuple(kwargs))
 
     def finish_call(self, count: int) -> None:
         """[function, argument, ...] -> [result]"""
@@ -313,6 +321,16 @@ class Builder:
             if part is not None:
                 self._set_attribute(part, name)
 
+    def load_own_cells(self) -> list[str]:
+        """Push what goes into cells that the frame has already; give their names, to be stored last one first."""
+        names = []
+        for cell in self.needs.own:
+            name = self.cell_names[id(cell)]
+            if cell.content is not None and not is_in_place(name, cell.content):
+                self.value(cell.content)
+                names.append(name)
+        return names
+
     def _set_attribute(self, part: Value, name: str) -> None:
         if name == "__annotations__":  # a tuple of names and values
             self.assembler.load_const(_pairs_to_dict)
@@ -331,6 +349,11 @@ class Builder:
 
 def _pairs_to_dict(items: tuple[Any, ...]) -> dict[Any, Any]:
     return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def is_in_place(name: str, value: Value | None) -> bool:
+    """Whether the variable holds the value from the start."""
+    return value is not None and isinstance(value.source, sources.Argument) and value.source.argument == name
 
 
 def is_readonly(node: Node | None) -> bool:

@@ -25,11 +25,10 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from capture.frames.assemble import Assembler, Slot, origin, resume_at
-from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, stack_effect
+from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, operands, popped, stack_effect
 from capture.frames.hook import Continuation, Entry, WeakEntry
-from capture.frames.rebuild import Builder, Needs
+from capture.frames.rebuild import Builder, Needs, is_in_place
 from capture.frames.settings import Settings
-from capture.frames.sources import Argument
 from capture.frames.tracer import FrameState, is_resumed
 from capture.frames.values.base import NULL, Lazy, Opaque, Value
 from capture.frames.values.containers import TupleValue
@@ -65,6 +64,19 @@ class Resumes:
             made = resume_at(code, index, stack, names)
             self._keep(key, function, made.code, made.parameters, code)
         return self.settings.record.resumes[key]
+
+    def behind(
+        self, function: FunctionType, code: CodeType, index: int, stack: Sequence[Slot], bound: Mapping[str, Any]
+    ) -> Target:
+        """The resume function for where jumps lead from ``index``, with what is to be kept of the bound variables."""
+        instructions = decode(code).instructions
+        while instructions[index].op == "JUMP":
+            index = instructions[index].arg
+        original, at = landing(code, index)
+        source = decode(original)
+        own = frozenset(source.slots) - source.free.keys() - source.cells
+        kept = {name for name, value in bound.items() if name in own and type(value) not in HARMLESS}
+        return self.at(function, code, index, stack, source.live_locals(at) & bound.keys() | kept)
 
     def calling(self, function: FunctionType, state: FrameState, inner: Target, names: Iterable[str]) -> Target:
         """The resume function that calls ``inner`` in place of a frame's call, with the topmost stack slot's state."""
@@ -106,12 +118,6 @@ def landing(code: CodeType, index: int) -> tuple[CodeType, int]:
     return origin(code, index)
 
 
-def operands(instruction: Instruction) -> int:
-    """How many stack slots a call instruction takes, with the pair that says what is called."""
-    shape = instruction.arg
-    return 3 + shape.has_keywords if instruction.op == "CALL_FUNCTION_EX" else 2 + shape.total
-
-
 def template(stack: Iterable[Value]) -> tuple[Slot, ...]:
     return tuple(Slot.NULL if value is NULL else Slot.VALUE for value in stack)
 
@@ -135,18 +141,6 @@ def slots_after(instruction: Instruction, before: Sequence[Slot], jump: bool, bo
     touched = popped(instruction)
     kept = slots[: min(len(slots) - touched, depth)]
     return kept + [Slot.VALUE] * (depth - len(kept))
-
-
-PUSHES_NOTHING = ("STORE_", "DELETE_", "POP_", "LIST_", "MAP_", "SET_", "DICT_", "END_")
-"""How the names of operations begin that push no result (LIST_TO_TUPLE replaces its operand: a value either way)."""
-
-
-def popped(instruction: Instruction) -> int:
-    """How many of the topmost slots may be others afterwards."""
-    if instruction.op in ("CALL", "CALL_FUNCTION_EX"):
-        return operands(instruction)
-    pushes = 0 if instruction.op.startswith(PUSHES_NOTHING) else 1
-    return max(0, pushes - stack_effect(instruction))
 
 
 PAIRS = frozenset({"LOAD_METHOD", "LOAD_SUPER_METHOD"})
@@ -208,8 +202,6 @@ class Handover:
     def add_needs(self, needs: Needs) -> None:
         for value in (*self.stack, *self.variables.values(), *self.state):
             needs.add(value)
-            if isinstance(value, CellValue) and id(value) in needs.root_cells:
-                needs.add(value.content)
 
     def emit(self, build: Builder) -> None:
         new, index = build.assembler, self.root.index
@@ -239,24 +231,23 @@ class Handover:
 
     def _emit_variables(self, build: Builder) -> None:
         """Load all new values, then store them, since they may be read from each other's places."""
-        new, stores = build.assembler, []
+        new, names = build.assembler, []
         for name, value in self.variables.items():
-            if isinstance(value, CellValue):
-                if not value.free and value.content is not None and not _is_in_place(name, value.content):
-                    build.value(value.content)
-                    stores.append((new.store_deref, name))
-            elif not _is_in_place(name, value):
+            its_own = isinstance(value, CellValue) and name in (value.free, build.cell_names.get(id(value)))
+            if not its_own and not is_in_place(name, value):
                 build.value(value)
-                stores.append((new.store_local, name))
-        for store, name in reversed(stores):
-            store(name)
-        for name in self._arguments():
-            if name not in self.root.code.cells and not self._keeps(name):
+                names.append(name)
+        for name in reversed(build.load_own_cells()):
+            new.store_deref(name)
+        for name in reversed(names):
+            new.store_local(name)
+        for name in dict.fromkeys((*self._arguments(), *build.cell_names.values())):
+            if not self._keeps(name):
                 new.delete_local(name)
 
     def _keeps(self, name: str) -> bool:
         """Whether an argument's variable still holds something of the frame: it may not outlive a ``del`` of it."""
-        return name in self.variables or _is_in_place(name, self.root.locals.get(name))
+        return name in self.variables or is_in_place(name, self.root.locals.get(name))
 
     def _arguments(self) -> tuple[str, ...]:
         code = self.root.code.original
@@ -266,7 +257,7 @@ class Handover:
     def _emit_native(self, new: Assembler) -> None:
         """The broken instruction as Python runs it, and where it leads."""
         instruction, before = self.root.instruction, template(self.root.stack)
-        op, index, bound = instruction.op, self.root.index, self.root.locals
+        op, arg, index, bound = instruction.op, instruction.arg, self.root.index, self.root.locals
         if op == "JUMP":
             self._emit_continuation(new, instruction.arg, before, bound)
             return
@@ -283,7 +274,9 @@ class Handover:
             _emit_pair(new, instruction)
         else:
             new.native(index)
-        if op not in TERMINATORS:
+        if op == "LOAD_FAST" and arg not in bound:  # which raises: the code behind relies on it
+            new.raise_exception()
+        elif op not in TERMINATORS:
             self._emit_continuation(new, index + 1, after, names)
 
     def _emit_continuation(self, new: Assembler, index: int, slots: Sequence[Slot], bound: Mapping[str, Value]) -> None:
@@ -334,10 +327,6 @@ def _parameter(name: str, stack: Sequence[Value], variables: Mapping[str, Value]
     if name.startswith("___stack"):
         return stack[int(name.removeprefix("___stack"))]
     return variables[name]
-
-
-def _is_in_place(name: str, value: Value | None) -> bool:
-    return value is not None and isinstance(value.source, Argument) and value.source.argument == name
 
 
 def _emit_pair(new: Assembler, instruction: Instruction) -> None:

@@ -16,34 +16,36 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType
-from typing import Any
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, UnionType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from capture.frames import handlers
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
-from capture.frames.bytecode import Code, Instruction, decode
+from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.effects import GlobalStore, Journal, Memory, Store
 from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
 from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, Contents, Function, Global, Source
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import binding, calls, operations
+from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import graph_value
-from capture.frames.values.base import Lazy, NotConcrete, Value
+from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
+from capture.frames.values.exceptions import ExceptionValue, OnStack
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
 from capture.frames.values.instances import ObjectValue
 from capture.frames.values.iterators import DictIterator, SequenceIterator
 from capture.frames.values.lookup import is_class
-from capture.frames.values.numbers import Varying
+from capture.frames.values.numbers import NumberValue, Specialise
 from capture.frames.values.objects import CallableValue
+from capture.frames.values.sets import SetIterator
 from capture.frames.values.wrap import SHARED, wrap
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
@@ -51,6 +53,8 @@ from capture.ir.shapes import Size
 
 DEEPEST = 20
 """Calls evaluated inline within each other; deeper ones run as calls."""
+MOST_VALUES = 2
+"""So many variants are made for single values of a number before it is left unknown even where the graph then ends."""
 LARGEST = 4000
 """Nodes in a graph; a loop that is unrolled beyond that goes on natively."""
 
@@ -67,6 +71,7 @@ class Frame:
     stack: list[Value] = field(default_factory=list)
     index: int = 0
     next: int = 0
+    handling: tuple[ExceptionValue, ...] = ()  # exceptions, innermost last
     rounds: dict[int, int] = field(default_factory=dict)  # jump target -> how often
     loops: dict[int, Value] = field(default_factory=dict)  # FOR_ITER -> the iterator being unrolled
     result: Value | None = None
@@ -122,22 +127,42 @@ class Trace:
     stores: tuple[Store, ...]  # assignments that outlive the frame, in order
     result: Value | None
     error: GraphBreak | None
-    locals: Mapping[str, Value]  # of the frame itself, at the end
+    cells: Mapping[str, CellValue]  # in the slots of the frame itself when the graph runs
     frames: tuple[FrameState, ...]
     places: tuple[tuple[str, int, str], ...]
+    numbers: frozenset[Source]  # those that change and were operands of what broke
+    evaluated: int  # instructions
+
+
+class Unwinding(NamedTuple):
+    """An exception on its way to frame number ``depth``, which handles it."""
+
+    value: ExceptionValue
+    depth: int
 
 
 class Tracer:
     """State of one evaluation, and the questions that values and handlers ask it."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[Any], settings: Settings, varying: Varying) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        arguments: Sequence[Any],
+        settings: Settings,
+        changing: Collection[Source] = (),
+        native_raise: int | None = None,
+    ) -> None:
+        self.changing = changing
+        self.native_raise = native_raise
+        self.raised = 0  # exceptions so far
+        self.unwinding: Unwinding | None = None
         self.function = function
-        self.varying = varying  # numbers that are inputs rather than constants
         self.settings = settings
         self.graph = Graph(function.__name__ if function.__name__.isidentifier() else "graph")
         self.journal = Journal()
         self.memory = Memory(self)
         self.frames: list[Frame] = []
+        self.cells: dict[str, CellValue] = {}  # that are in the slots of the traced frame when the graph runs
         self._guards: dict[tuple[Source, Check], Guard] = {}
         self._lazy: dict[Source, Lazy] = {}
         self._shared: dict[int, Value] = {}
@@ -194,10 +219,62 @@ class Tracer:
             self.evaluated += 1
             if self.evaluated > self.patience and handlers.can_break(instruction):
                 self._check_worth()
-            handlers.HANDLERS[instruction.op](self, frame, instruction)
+            try:
+                handlers.HANDLERS[instruction.op](self, frame, instruction)
+            except GraphBreak as stop:
+                if not self._handle(stop, frame):
+                    raise
             frame.index = frame.next
         self.frames.pop()
         return frame.result
+
+    # exceptions ---------------------------------------------------------------------------------------------------
+    def _handle(self, stop: GraphBreak, frame: Frame) -> bool:
+        """Let ``frame`` go on at its handler, if the break stands for an exception that is handled there."""
+        if frame is self.frames[-1] and not self._begin_unwinding(stop):
+            return False
+        if self.unwinding is None or self.frames[self.unwinding.depth] is not frame:
+            return False
+        value, region = self.unwinding.value, frame.code.region_at(frame.index)
+        assert region is not None and value.number is not None
+        del self.frames[self.unwinding.depth + 1 :]
+        self.unwinding = None
+        del frame.stack[region.depth :]
+        if region.lasti:
+            frame.push(OnStack(value.number))
+        frame.push(value)
+        frame.jump(region.target)
+        return True
+
+    def _begin_unwinding(self, stop: GraphBreak) -> bool:
+        """Find the frame that handles what its innermost frame has raised; what this instruction did is undone."""
+        value = exceptions.exception_of(stop)
+        depth = self._handling_depth()
+        if value is None or depth is None:
+            return False
+        again = value.number is not None
+        if not again and self.raised == self.native_raise:
+            return False
+        frame = self.frames[-1]
+        nodes, changes, _ = frame.marks
+        self.graph.truncate(nodes)
+        self.journal.undo(changes)
+        frame.stack[:], frame.locals = frame.saved_stack, dict(frame.saved_locals)
+        if not again:
+            self.journal.set(value, "number", self.raised)
+            self.raised += 1
+        self.unwinding = Unwinding(value, depth)
+        return True
+
+    def _handling_depth(self) -> int | None:
+        """The number of the innermost frame in which the current instructions are covered by a handler."""
+        for depth in range(len(self.frames) - 1, -1, -1):
+            frame = self.frames[depth]
+            if frame.code.region_at(frame.index) is not None:
+                return depth
+            if not frame.exact:
+                return None
+        return None
 
     def _check_worth(self) -> None:
         """After so many instructions there should be array work."""
@@ -227,6 +304,24 @@ class Tracer:
         self.graph.truncate(nodes)
         self.journal.undo(changes)
         self._guards = dict(itertools.islice(self._guards.items(), guards))
+
+    def changing_operands(self) -> frozenset[Source]:
+        """Where the changing numbers come from that the current instruction works on."""
+        frame = self.frames[-1]
+        count = popped(frame.instruction)
+        found: set[Source] = set()
+        seen: set[int] = set()
+        waiting: list[Value | None] = list(frame.saved_stack[len(frame.saved_stack) - count :])
+        while waiting:
+            value = waiting.pop()
+            if value is None or id(value) in seen:
+                continue
+            seen.add(id(value))
+            real = value.looked_at
+            if isinstance(real, NumberValue):
+                found |= real.sources
+            waiting.extend(PARTS.get(type(real), lambda _: ())(real))
+        return frozenset(found)
 
     # guards -------------------------------------------------------------------------------------------------------
     def guard(self, source: Source, check: Check, why: str = "") -> None:
@@ -307,10 +402,20 @@ class Tracer:
             return size
         raise GraphBreak(f"the size {size} is not known while compiling")
 
+    def sorted(self, items: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[Value, ...]:
+        found = calls.call_known(self, NULL, sorted, [TupleValue(items)], kwargs)
+        return found.items(self)
+
     def method(self, owner: Value, name: str) -> Value:
         return MethodValue(owner, name)
 
+    def constant_items(self, values: Value) -> Value:
+        """What iteration gives, for a function that looks at nothing else."""
+        return ListValue(values.real(self).items(self))
+
     def iterator(self, over: Value) -> Value:
+        if isinstance(over, Constant) and type(over.value) is frozenset:
+            return SetIterator(over)
         return SequenceIterator(over)
 
     def dict_iterator(self, owner: DictValue, over: DictValue | ViewValue) -> Value:
@@ -343,6 +448,7 @@ class Tracer:
         except ops.CannotInfer as error:
             self.graph.truncate(start)
             raise GraphBreak(f"{op.name}: {error}", "op") from None
+        numbers.require_precision(self.graph, self.memory.inputs, start)
         self.memory.require_order(self.graph.nodes[start:])
         return result
 
@@ -365,6 +471,8 @@ class Tracer:
     def evaluate(self, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Call something free of effects on constants, at once; a break where an argument is no constant."""
         words = getattr(function, "__name__", str(function))
+        for arg in (*args, *kwargs.values()):
+            numbers.require_constant(self, arg)
         try:
             concrete = [arg.real(self).concrete(self) for arg in args]
             named = {name: arg.real(self).concrete(self) for name, arg in kwargs.items()}
@@ -437,24 +545,57 @@ MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {
     list: lambda tracer, value: ListValue([tracer.constant(item) for item in value]),
     dict: lambda tracer, value: DictValue({key: tracer.constant(item) for key, item in value.items()}),
 }
-KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset}
+KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset, UnionType}
 CALLABLE = frozenset({type, BuiltinFunctionType, np.ufunc})
 
 
 def trace_frame(
-    function: FunctionType, arguments: Sequence[Any], settings: Settings, varying: Varying = MappingProxyType({})
+    function: FunctionType,
+    arguments: Sequence[Any],
+    settings: Settings,
+    changing: Mapping[Source, int] | None = None,
+    native_raise: int | None = None,
 ) -> Trace:
-    """Evaluate a call of ``function`` whose argument slots hold ``arguments``."""
-    tracer = Tracer(function, arguments, settings, varying)
+    """Evaluate a call of ``function`` whose argument slots hold ``arguments``.
+
+    ``changing`` says where numbers come from that were others at earlier calls, and for how many values of each there
+    are variants. They are inputs of the graph, unless they must be known, or the trace gets further if they are.
+    ``native_raise`` is the number of an exception that is not to be followed to its handler.
+    """
+    changing = changing or {}
+    known: frozenset[Source] = frozenset()
+    best: Trace | None = None
+    while True:
+        try:
+            trace = _trace_once(Tracer(function, arguments, settings, changing.keys() - known, native_raise))
+        except Specialise as use:
+            known |= use.sources
+            continue
+        if best is not None:
+            further = trace.error is None or trace.evaluated > best.evaluated
+            (best if further else trace).memory.release()
+            trace = trace if further else best
+        more = {source for source in trace.numbers - known if settings.fullgraph or changing[source] < MOST_VALUES}
+        if trace is best or not more:
+            return trace
+        best, known = trace, known | more
+
+
+def _trace_once(tracer: Tracer) -> Trace:
     result, error = None, None
     frames: tuple[FrameState, ...] = ()
     places: tuple[tuple[str, int, str], ...] = ()
+    numbers: frozenset[Source] = frozenset()
     try:
         result = tracer.run(tracer.root)
+    except Specialise:
+        tracer.memory.release()
+        raise
     except GraphBreak as stop:
         error = stop.with_traceback(None)  # whose frames would keep the arguments alive
         error.__context__ = None
         places = tuple(frame.place for frame in tracer.frames)
+        numbers = tracer.changing_operands()
         tracer.roll_back(_resumable_depth(tracer.frames))
         frames = tuple(
             FrameState(frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals))
@@ -463,7 +604,7 @@ def trace_frame(
     if error is not None:
         _guard_identities(tracer, frames)
     return Trace(
-        function,
+        tracer.function,
         tracer.root.code,
         tracer.graph,
         tracer.guards,
@@ -471,9 +612,11 @@ def trace_frame(
         tuple(tracer.stores.values()),
         result,
         error,
-        frames[0].locals if frames else tracer.root.locals,
+        tracer.cells,
         frames,
         places,
+        numbers,
+        tracer.evaluated,
     )
 
 

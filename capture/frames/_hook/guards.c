@@ -227,6 +227,24 @@ check_equals(Step *step, PyObject **slots, PyObject *function)
     return same_constant(slots[step->slot], step->object);
 }
 
+/* A number of the type of the two bounds. Floats are bounded in size; zero and what is not finite are within. */
+static inline bool
+check_within(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *value = slots[step->slot];
+    PyObject *low = PyTuple_GET_ITEM(step->object, 0), *high = PyTuple_GET_ITEM(step->object, 1);
+    if (Py_TYPE(value) != Py_TYPE(low)) {
+        return false;
+    }
+    if (PyFloat_CheckExact(value)) {
+        double size = fabs(PyFloat_AS_DOUBLE(value));
+        return size == 0 || !isfinite(size) || (PyFloat_AS_DOUBLE(low) <= size && size <= PyFloat_AS_DOUBLE(high));
+    }
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return overflow == 0 && PyLong_AsLongLong(low) <= number && number <= PyLong_AsLongLong(high);
+}
+
 static inline bool
 check_length(Step *step, PyObject **slots, PyObject *function)
 {

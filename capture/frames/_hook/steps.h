@@ -42,6 +42,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("type", check_type, "t")                                                                                   \
     ROW("equals", check_equals, "c")                                                                               \
     ROW("array", check_array, "A")                                                                                 \
+    ROW("within", check_within, "c")                                                                               \
     ROW("length", check_length, "i")                                                                               \
     ROW("code", check_code, "o")                                                                                   \
     ROW("keys", check_keys, "c")                                                                                   \

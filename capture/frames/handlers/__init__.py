@@ -7,34 +7,41 @@ In: ``HANDLERS[instruction.op](tracer, frame, instruction)``. Out: the frame's n
 from __future__ import annotations
 
 from capture.frames import bytecode
-from capture.frames.handlers import containers, flow, names, operators, stack
+from capture.frames.handlers import containers, exceptions, flow, names, operators, patterns, stack
 from capture.frames.handlers.table import EFFECTS, HANDLERS, unsupported
 
-__all__ = ["EFFECTS", "HANDLERS", "UNSUPPORTED", "can_break", "containers", "flow", "names", "operators", "stack"]
+__all__ = [
+    "EFFECTS",
+    "HANDLERS",
+    "UNSUPPORTED",
+    "can_break",
+    "containers",
+    "exceptions",
+    "flow",
+    "names",
+    "operators",
+    "patterns",
+    "stack",
+]
 
 _REASONS = {
     "write": "an assignment that outlives the call",
-    "exception": "exceptions are left to Python",
-    "with": "a with block is entered by Python",
+    "exception": "groups of exceptions are left to Python",
+    "with": "an asynchronous with block",
     "class": "classes are made by Python",
     "import": "an import",
     "generator": "generators are left to Python",
-    "pattern": "pattern matching is left to Python",
-    "set": "sets are left to Python",
     "name": "a name that may be local or global",
     "rare": "left to Python",
 }
 _LEFT = {
-    "write": "DELETE_GLOBAL DELETE_ATTR STORE_NAME DELETE_NAME DELETE_SUBSCR DELETE_DEREF",
-    "exception": "RAISE_VARARGS RERAISE PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CHECK_EG_MATCH WITH_EXCEPT_START"
-    " LOAD_ASSERTION_ERROR PREP_RERAISE_STAR CLEANUP_THROW",
-    "with": "BEFORE_WITH BEFORE_ASYNC_WITH",
+    "write": "DELETE_GLOBAL DELETE_ATTR STORE_NAME DELETE_NAME DELETE_DEREF",
+    "exception": "CHECK_EG_MATCH PREP_RERAISE_STAR CLEANUP_THROW",
+    "with": "BEFORE_ASYNC_WITH",
     "class": "LOAD_BUILD_CLASS LOAD_LOCALS LOAD_CLASSDEREF SETUP_ANNOTATIONS",
-    "import": "IMPORT_NAME IMPORT_FROM IMPORT_STAR",
+    "import": "IMPORT_STAR",
     "generator": "YIELD_VALUE SEND END_SEND GET_AWAITABLE GET_AITER GET_ANEXT GET_YIELD_FROM_ITER END_ASYNC_FOR"
     " RETURN_GENERATOR ASYNC_GEN_WRAP",
-    "pattern": "GET_LEN MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS",
-    "set": "BUILD_SET SET_ADD SET_UPDATE",
     "name": "LOAD_NAME LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS",
     "rare": "PRINT_EXPR CALL_INTRINSIC_1 CALL_INTRINSIC_2",
 }

@@ -10,6 +10,7 @@ from capture.frames.values.arrays import ArrayValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, plain_key
+from capture.frames.values.sets import SetValue, make_set
 
 if TYPE_CHECKING:
     from capture.frames.bytecode import UnpackEx
@@ -24,6 +25,35 @@ def build_tuple(tracer: Tracer, *values: Value, arg: int) -> Value:
 @opcode("BUILD_LIST", pops=lambda count: count, lazy=True)
 def build_list(tracer: Tracer, *values: Value, arg: int) -> Value:
     return ListValue(values)
+
+
+@opcode("BUILD_SET", pops=lambda count: count)
+def build_set(tracer: Tracer, *values: Value, arg: int) -> Value:
+    return SetValue([plain_key(tracer, value) for value in values])
+
+
+@opcode("SET_ADD", raw=True)
+def set_add(tracer: Tracer, frame: Frame, arg: int) -> None:
+    value = frame.pop()
+    _set_below(frame, arg).add(tracer, (plain_key(tracer, value),))
+
+
+@opcode("SET_UPDATE", raw=True)
+def set_update(tracer: Tracer, frame: Frame, arg: int) -> None:
+    """A display of constants is filled from a frozenset, which gives the table that one has."""
+    values = frame.pop().real(tracer)
+    owner = _set_below(frame, arg)
+    if not owner.added and isinstance(values, Constant) and type(values.value) is frozenset:
+        frame.stack[-arg] = make_set(tracer, values)
+    else:
+        SetValue.call_method(owner, tracer, "update", (values,), {})
+
+
+def _set_below(frame: Frame, depth: int) -> SetValue:
+    owner = frame.stack[-depth]
+    if not isinstance(owner, SetValue):
+        raise GraphBreak("a set display is not known")
+    return owner
 
 
 @opcode("BUILD_SLICE", pops=lambda count: count)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import null_pair
 from capture.frames.effects import GlobalStore
+from capture.frames.guards import IsObject
 from capture.frames.handlers.table import opcode
+from capture.frames.sources import Constant as KnownObject
+from capture.frames.sources import Item
+from capture.frames.values import binding
 from capture.frames.values.base import NULL, Value
+from capture.frames.values.functions import changing_method
 from capture.frames.values.instances import require_no_finalizer
 
 if TYPE_CHECKING:
@@ -25,11 +34,47 @@ def load_attr(tracer: Tracer, owner: Value, /, *, arg: str) -> Value:
     return owner.attribute(tracer, arg)
 
 
+# Imports ------------------------------------------------------------------------------------------------------------
+IMPORT = builtins.__import__
+
+
+@opcode("IMPORT_NAME")
+def import_name(tracer: Tracer, level: Value, names: Value, /, *, arg: str) -> Value:
+    """A module that was imported before: the importer looks into ``sys.modules`` and does nothing else."""
+    chosen = names.concrete(tracer)
+    top = arg if chosen else arg.partition(".")[0]
+    if level.concrete(tracer) != 0 or not all(_is_imported(tracer, name) for name in {arg, top}):
+        raise GraphBreak(f"the import of {arg}", "instruction")
+    module = sys.modules[top]
+    if any(name not in vars(module) for name in chosen or ()):
+        raise GraphBreak(f"the import of something that is not in {arg} yet", "instruction")
+    return tracer.lazy(Item(KnownObject(sys.modules), top), module).real(tracer)
+
+
+def _is_imported(tracer: Tracer, name: str) -> bool:
+    module = sys.modules.get(name)
+    importer = binding.builtin_source(tracer, tracer.frames[-1].globals, "__import__")
+    if type(module) is not ModuleType or importer is None or importer[1] is not IMPORT:
+        return False
+    if getattr(vars(module).get("__spec__"), "_initializing", False):
+        return False
+    tracer.guard(importer[0], IsObject(IMPORT))
+    tracer.guard(Item(KnownObject(sys.modules), name), IsObject(module))
+    return True
+
+
+@opcode("IMPORT_FROM", raw=True)
+def import_from(tracer: Tracer, frame: Frame, arg: str) -> None:
+    frame.push(frame.stack[-1].real(tracer).attribute(tracer, arg))
+
+
+# Attributes ---------------------------------------------------------------------------------------------------------
 @opcode("LOAD_METHOD", raw=True)
 def load_method(tracer: Tracer, frame: Frame, arg: str) -> None:
     """Python may push (function, self); the pair with the bound method means the same."""
-    owner = frame.pop().real(tracer)
-    frame.stack.extend(null_pair(owner.attribute(tracer, arg), NULL))
+    owner = frame.pop()
+    method = changing_method(tracer, owner, arg) or owner.real(tracer).attribute(tracer, arg)
+    frame.stack.extend(null_pair(method, NULL))
 
 
 @opcode("STORE_ATTR", raw=True)

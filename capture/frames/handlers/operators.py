@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from capture.frames.breaks import GraphBreak
 from capture.frames.handlers.table import opcode
 from capture.frames.values import operations
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
+from capture.frames.values.containers import Lacks
+from capture.frames.values.exceptions import ExceptionValue, raised
+from capture.frames.values.numbers import NumberValue
 
 if TYPE_CHECKING:
     from capture.frames.bytecode import Format
@@ -58,7 +63,10 @@ def contains_op(tracer: Tracer, item: Value, container: Value, /, *, arg: bool) 
 
 @opcode("BINARY_SUBSCR")
 def binary_subscr(tracer: Tracer, container: Value, key: Value, /, *, arg: None) -> Value:
-    return container.item(tracer, key)
+    try:
+        return container.item(tracer, key)
+    except Lacks as stop:
+        raise raised(stop.error, *stop.args_of_error) from None
 
 
 @opcode("STORE_SUBSCR")
@@ -66,15 +74,31 @@ def store_subscr(tracer: Tracer, value: Value, container: Value, key: Value, /, 
     container.store_item(tracer, key, value)
 
 
+@opcode("DELETE_SUBSCR")
+def delete_subscr(tracer: Tracer, container: Value, key: Value, /, *, arg: None) -> None:
+    try:
+        container.delete_item(tracer, key)
+    except Lacks as stop:
+        raise raised(stop.error, *stop.args_of_error) from None
+
+
 def _text(tracer: Tracer, value: Value) -> Any:
     """A constant of a type that formats itself without user code."""
+    if isinstance(value, NumberValue):
+        raise GraphBreak(f"{value.describe()} is formatted as a string")
     try:
         found = value.concrete(tracer)
     except NotConcrete:
         raise GraphBreak(f"{value.describe()} is formatted as a string") from None
-    if type(found) not in PLAIN:
+    if not _formats_itself(found):
         raise GraphBreak(f"{value.describe()} is formatted as a string")
     return found
+
+
+def _formats_itself(value: Any) -> bool:
+    if type(value) in (tuple, list):
+        return all(map(_formats_itself, value))
+    return type(value) in PLAIN or isinstance(value, np.dtype)
 
 
 CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {
@@ -85,16 +109,23 @@ CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {
 }
 
 
+def _converted(tracer: Tracer, value: Value, conversion: str | None) -> Value:
+    if isinstance(value, ExceptionValue) and conversion is not None:
+        return Constant(value.text(tracer, CONVERSIONS[conversion]))
+    return Constant(CONVERSIONS[conversion](_text(tracer, value)))
+
+
 @opcode("FORMAT_VALUE", pops=lambda arg: 1 + arg.has_spec)
 def format_value(tracer: Tracer, *values: Value, arg: Format) -> Value:
-    value, *spec = (_text(tracer, value) for value in values)
-    converted = Constant(CONVERSIONS[arg.conversion](value))
+    spec = [_text(tracer, each) for each in values[1:]]
+    plain = arg.conversion is None and not any(spec)
+    converted = _converted(tracer, values[0], "str" if plain else arg.conversion)
     return tracer.evaluate(format, (converted, *map(Constant, spec)), {})
 
 
 @opcode("CONVERT_VALUE")
 def convert_value(tracer: Tracer, value: Value, /, *, arg: str) -> Value:
-    return Constant(CONVERSIONS[arg](_text(tracer, value)))
+    return _converted(tracer, value, arg)
 
 
 @opcode("BUILD_STRING", pops=lambda count: count)

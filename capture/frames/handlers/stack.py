@@ -26,7 +26,10 @@ def copy_free_vars(tracer: Tracer, frame: Frame, arg: int) -> None:
 
 @opcode("MAKE_CELL", raw=True)
 def make_cell(tracer: Tracer, frame: Frame, arg: str) -> None:
-    frame.locals[arg] = CellValue(frame.locals.get(arg))
+    """Those of the prologue exist when the graph runs; one of an inlined comprehension is made where it is needed."""
+    cell = frame.locals[arg] = CellValue(frame.locals.get(arg))
+    if frame is tracer.root and not frame.instruction.resumable:
+        tracer.cells[arg] = cell
 
 
 @opcode("LOAD_CONST")

@@ -1,4 +1,4 @@
-"""Values that live in the graph: arrays, NumPy scalars, Python numbers that are not known while compiling.
+"""Values that live in the graph: arrays and NumPy scalars.
 
 In: a graph node, or the input that becomes one when it is first used. Out: more nodes. What may be known of an
 array beforehand (shape, dtype) is answered with constants, under the guard on the array's type; what depends on
@@ -16,6 +16,8 @@ import numpy as np
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
+from capture.frames.values.containers import TupleValue
+from capture.frames.values.numbers import NumberValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.types import ArrayType, Type
@@ -65,7 +67,18 @@ class GraphValue(Value):
         return tracer.call_op(op, (self, *args), kwargs)
 
     def item(self, tracer: Tracer, key: Value) -> Value:
+        require_known(tracer, self, key)
         return tracer.call_op(ops.get("getitem"), (self, key), {})
+
+
+def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
+    """Single elements are chosen by constants; a loop over them would be slower piece by piece than as it is."""
+    parts = [part.real(tracer) for part in (key.values if isinstance(key, TupleValue) else (key,))]
+    if len(parts) < array.type.ndim or not all(isinstance(part, NumberValue | Constant) for part in parts):
+        return
+    for part in parts:
+        if isinstance(part, NumberValue):
+            part.concrete(tracer)
 
 
 class ArrayValue(GraphValue):
@@ -89,6 +102,7 @@ class ArrayValue(GraphValue):
         return _attribute(tracer, self, name)
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
+        require_known(tracer, self, key)
         tracer.memory.store_item(self, key, value)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
@@ -113,6 +127,9 @@ class ScalarValue(GraphValue):
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         return _attribute(tracer, self, name)
+
+
+FAMILIES: tuple[type[GraphValue], ...] = (ArrayValue, ScalarValue)
 
 
 def graph_value(node: Node) -> GraphValue:

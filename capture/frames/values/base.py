@@ -50,6 +50,11 @@ class Value:
         """The value itself; ``Lazy`` ones are looked at, and guarded, first."""
         return self
 
+    @property
+    def looked_at(self) -> Value:
+        """The value itself; of ``Lazy`` ones what they turned out to be, if they were looked at."""
+        return self
+
     # questions of Python ------------------------------------------------------------------------------------------
     def python_type(self, tracer: Tracer) -> type:
         raise GraphBreak(f"the type of {self.describe()} is not known")
@@ -84,6 +89,9 @@ class Value:
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
         raise GraphBreak(f"an item is assigned to {self.describe()}", "write")
 
+    def delete_item(self, tracer: Tracer, key: Value) -> None:
+        raise GraphBreak(f"an item of {self.describe()} is deleted", "write")
+
     def contains(self, tracer: Tracer, item: Value) -> bool:
         raise GraphBreak(f"membership in {self.describe()} is left to Python")
 
@@ -94,6 +102,10 @@ class Value:
     def iterate(self, tracer: Tracer) -> Value:
         raise GraphBreak(f"iteration over {self.describe()} is left to Python", "loop")
 
+    def enter(self, tracer: Tracer) -> tuple[Value, Value]:
+        """What ``with`` does with a context manager: its bound ``__exit__``, and what ``__enter__`` gives."""
+        raise GraphBreak("a with block is entered by Python", "instruction")
+
     # questions of the compiler ------------------------------------------------------------------------------------
     def concrete(self, tracer: Tracer) -> Any:
         """The Python object, when it is constant through and through; a fresh one if it is mutable."""
@@ -102,6 +114,9 @@ class Value:
     def in_graph(self, tracer: Tracer) -> Any:
         """The value as an argument of a graph's call: a node, a literal, or a tuple of these."""
         raise GraphBreak(f"{self.describe()} is no operand of an array operation", "op")
+
+    def require_rebuildable(self) -> None:
+        """Raises what starts the trace again if no code can make the object."""
 
     def rebuild(self, build: Builder) -> None:
         """Emit code that pushes the object; only asked of values without a source."""
@@ -159,6 +174,10 @@ class Lazy(Value):
 
     def describe(self) -> str:
         return f"{self.source.name()}" if self.source is not None else "a value"
+
+    @property
+    def looked_at(self) -> Value:
+        return self if self._real is None else self._real
 
     def real(self, tracer: Tracer) -> Value:
         if self._real is None:

@@ -6,6 +6,7 @@ for the builtins in ``BUILTINS``, constants where a function without effects mee
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import types
@@ -17,18 +18,19 @@ import numpy as np
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values import instances, lookup
+from capture.frames.values import exceptions, instances, library, lookup, numbers
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
+from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
 from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
 from capture.frames.values.lookup import MISSING, MissingAttribute, find
-from capture.frames.values.numbers import NumberValue, settled
 from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
+from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.types import NumberType
@@ -42,17 +44,8 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
     """A call of an operation that has a record. Numbers may vary where they meet arrays element by element."""
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
-    if isinstance(op.lower, ops.Pointwise) and any(isinstance(arg, NumberValue) for arg in args):
-        try:
-            return _call_op(tracer, op, args, {name: settled(tracer, arg) for name, arg in kwargs.items()})
-        except GraphBreak as error:
-            if error.kind != "op":
-                raise
-    settled_args = [settled(tracer, arg) for arg in args]
-    return _call_op(tracer, op, settled_args, {name: settled(tracer, arg) for name, arg in kwargs.items()})
-
-
-def _call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    for arg in (*(() if isinstance(op.lower, ops.Pointwise) else args), *kwargs.values()):
+        numbers.require_constant(tracer, arg)
     out = kwargs.pop("out", None) if op.accepts_out else None
     try:
         operands, params = op.bind(
@@ -62,7 +55,7 @@ def _call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str
     except ops.CannotInfer as error:
         raise GraphBreak(str(error), "op") from None
     if any(isinstance(value, Node) and isinstance(value.type, NumberType) for value in params.values()):
-        raise GraphBreak(f"{op.name}: a parameter is not known while compiling", "op")
+        raise GraphBreak(f"{op.name}: a parameter changes from call to call", "number")
     found = tracer.add_call(op, *operands, **params)
     if out is not None:
         target = out
@@ -112,14 +105,6 @@ def _abs(tracer: Tracer, value: Value) -> Value:
     return tracer.evaluate(abs, (value,), {})
 
 
-def _extreme(function: Callable[..., Any]) -> Builtin:
-    def extreme(tracer: Tracer, *values: Value) -> Value:
-        items = values if len(values) > 1 else values[0].items(tracer)
-        return tracer.evaluate(function, [TupleValue(items)], {})
-
-    return extreme
-
-
 def _sum(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  # noqa: B008 (immutable)
     total = start
     items = values.items(tracer)
@@ -145,6 +130,7 @@ def _every(wanted: bool) -> Builtin:
 def _isinstance(tracer: Tracer, value: Value, kinds: Value) -> Value:
     wanted = kinds.concrete(tracer)
     wanted = wanted if type(wanted) is tuple else (wanted,)
+    wanted = tuple(part for kind in wanted for part in (kind.__args__ if type(kind) is types.UnionType else (kind,)))
     return Constant(any(instances.is_instance(tracer, value, kind) for kind in wanted))
 
 
@@ -204,22 +190,15 @@ def _next(tracer: Tracer, iterator: Value, default: Value | None = None) -> Valu
     return item
 
 
-def _known_iterator(tracer: Tracer, value: Value) -> IteratorValue:
-    found = value.iterate(tracer)
-    if not isinstance(found, IteratorValue):
-        raise GraphBreak(f"iteration over {value.describe()}", "loop")
-    return found
-
-
 def _enumerate(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  # noqa: B008
     count = start.concrete(tracer)
     if type(count) is not int:
         raise GraphBreak("enumerate from something that is no int")
-    return EnumerateIterator(_known_iterator(tracer, values), count)
+    return EnumerateIterator(known_iterator(tracer, values), count)
 
 
-def _zip(tracer: Tracer, *values: Value) -> Value:
-    return ZipIterator([_known_iterator(tracer, value) for value in values])
+def _zip(tracer: Tracer, *values: Value, strict: Value = Constant(False)) -> Value:  # noqa: B008
+    return ZipIterator([known_iterator(tracer, value) for value in values], strict.truth(tracer))
 
 
 def _reversed(tracer: Tracer, values: Value) -> Value:
@@ -234,14 +213,6 @@ def _range(tracer: Tracer, *bounds: Value) -> Value:
     return Constant(tracer.evaluate(range, bounds, {}).value)  # type: ignore[attr-defined]
 
 
-def _dict(tracer: Tracer, values: Value | None = None, **entries: Value) -> Value:
-    if values is None:
-        return DictValue(entries)
-    if not isinstance(values, DictValue):
-        raise GraphBreak("dict of something that is no dict")
-    return DictValue({**values.entries, **entries})
-
-
 def _getattr(tracer: Tracer, value: Value, name: Value, default: Value | None = None) -> Value:
     wanted = _attribute_name(tracer, name)
     found = value.attribute(tracer, wanted) if default is None else _attribute_if_any(tracer, value, wanted)
@@ -250,6 +221,8 @@ def _getattr(tracer: Tracer, value: Value, name: Value, default: Value | None = 
 
 def _attribute_if_any(tracer: Tracer, value: Value, name: str) -> Value | None:
     """An attribute; None where it is certain that there is none."""
+    if _has_by_type(tracer, value, name) is False:
+        return None
     depth = len(tracer.frames)
     try:
         return value.attribute(tracer, name)
@@ -261,11 +234,18 @@ def _attribute_if_any(tracer: Tracer, value: Value, name: str) -> Value | None:
 
 def _hasattr(tracer: Tracer, value: Value, name: Value) -> Value:
     wanted = _attribute_name(tracer, name)
-    if isinstance(value, Constant | GraphValue | SequenceValue | DictValue) and not isinstance(value, NamedTupleValue):
-        kind = value.python_type(tracer)  # whose objects have no attributes of their own
-        if kind in WITHOUT_OWN:
-            return Constant(find(kind, wanted) is not MISSING)
+    if _has_by_type(tracer, value, wanted):
+        return Constant(True)
     return Constant(_attribute_if_any(tracer, value, wanted) is not None)
+
+
+def _has_by_type(tracer: Tracer, value: Value, name: str) -> bool | None:
+    """Whether a value has an attribute, where its type says so; None where it does not."""
+    families = Constant | GraphValue | SequenceValue | DictValue
+    if not isinstance(value, families) or isinstance(value, NamedTupleValue):
+        return None
+    kind = value.python_type(tracer)
+    return find(kind, name) is not MISSING if kind in WITHOUT_OWN else None
 
 
 def _setattr(tracer: Tracer, value: Value, name: Value, new: Value) -> Value:
@@ -299,10 +279,9 @@ def _array_fact(tracer: Tracer, value: Value, name: str) -> Value:
 
 
 BUILTINS: Mapping[Any, Builtin] = {
+    **library.ROWS,
     len: _len,
     abs: _abs,
-    min: _extreme(min),
-    max: _extreme(max),
     sum: _sum,
     all: _every(True),
     any: _every(False),
@@ -311,7 +290,6 @@ BUILTINS: Mapping[Any, Builtin] = {
     bool: _bool,
     tuple: _tuple,
     list: _list,
-    dict: _dict,
     slice: _slice,
     iter: _iter,
     next: _next,
@@ -334,14 +312,22 @@ WITHOUT_OWN = EXACT | {np.ndarray, tuple, list, dict, range}
 
 PURE: frozenset[Any] = frozenset(
     {
-        *(int, float, complex, str, bytes, round, divmod, pow, ord, chr, hex, bin, sorted, repr),
+        *(int, float, complex, str, bytes, round, divmod, pow, ord, chr, hex, bin, oct, repr, ascii, format, hash),
+        *(frozenset, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans),
         *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
-        *(np.broadcast_shapes, operator.neg, operator.pos, operator.invert, operator.not_, operator.truth),
-        *(operator.index, operator.contains, operator.getitem, operator.lshift, operator.rshift),
+        *(np.broadcast_shapes, operator.index, operator.lshift, operator.rshift),
         *(value for value in vars(math).values() if type(value) is types.BuiltinFunctionType),
     }
 )
 """Functions without effects: on constants they are computed at once."""
+
+FROM_LIBRARY = frozenset({contextlib.nullcontext})
+"""Classes of the library whose metaclass is no builtin one, but which have rows."""
+
+TEXTS: frozenset[Any] = frozenset({str, repr, ascii})
+
+CONSUMING: frozenset[Any] = frozenset({frozenset, math.prod, math.fsum})
+"""Those that go through an iterable, whatever kind it is."""
 
 OPERATORS: Mapping[Any, str] = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.floordiv: "//",
@@ -360,10 +346,19 @@ def call_known(
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
+        number = numbers.call(function, args, kwargs)
+        if number is not None:
+            return number
+        if function in TEXTS and len(args) == 1 and isinstance(args[0], ExceptionValue) and not kwargs:
+            return Constant(args[0].text(tracer, function))
+        if function in exceptions.KINDS:
+            return exceptions.make(function, args, kwargs)
         if function in BUILTINS:
             return _call_builtin(tracer, function, args, kwargs)
         if function in OPERATORS and len(args) == 2 and not kwargs:
             return binary(tracer, OPERATORS[function], *args)
+        if type(function) is types.MethodDescriptorType:
+            return _call_unbound(tracer, function, args, kwargs)
         if function in PURE or _computes_constants(function, args, kwargs):
             return _call_pure(tracer, function, args, kwargs)
     if id(function) in METHODS_OF_OBJECT:
@@ -379,8 +374,16 @@ def call_known(
 def _hashable(function: Any) -> bool:
     """Whether its hash is Python's own; a class is asked through its metaclass."""
     if lookup.is_class(function):
-        return lookup.is_fixed(type(function))
-    return isinstance(function, types.BuiltinFunctionType | np.ufunc) or type(function) is type(np.sum)
+        return lookup.is_fixed(type(function)) or function in FROM_LIBRARY
+    kinds = (types.BuiltinFunctionType, types.MethodDescriptorType, np.ufunc, type(np.sum))
+    return isinstance(function, kinds)
+
+
+def _call_unbound(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """``str.upper(text)``: the method of the first argument."""
+    if not args or not issubclass(args[0].python_type(tracer), function.__objclass__):
+        raise GraphBreak(f"call of {function.__qualname__} with these arguments", "call")
+    return tracer.call(args[0].attribute(tracer, function.__name__), args[1:], kwargs)
 
 
 def _call_builtin(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
@@ -397,6 +400,8 @@ def _call_builtin(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: 
 def _call_pure(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     if function is pow and len(args) == 2:
         return binary(tracer, "**", *args)
+    if function in CONSUMING and args and isinstance(args[0], IteratorValue):
+        args = [tracer.constant_items(args[0]), *args[1:]]
     result = tracer.evaluate(function, args, kwargs)
     if isinstance(result, Constant) and type(result.value) in (str, bytes) and len(result.value) > LARGEST_LENGTH:
         raise GraphBreak(f"{function.__name__} gives a very long string", "size")

@@ -28,6 +28,7 @@ NUMBERS = (bool, int, float, complex)
 PLAIN = frozenset({*NUMBERS, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
 """Exact types whose operators, comparisons and methods are Python's own and have no effects."""
 
+SIZED = (str, bytes, range, frozenset)
 LARGEST_BITS = 1 << 14
 LARGEST_LENGTH = 1 << 16
 
@@ -47,6 +48,7 @@ FLOAT_INFO = _names(
 ATTRIBUTES: Mapping[type, frozenset[str]] = {
     int: frozenset({"real", "imag", "numerator", "denominator"}),
     bool: frozenset({"real", "imag", "numerator", "denominator"}),
+    range: frozenset({"start", "stop", "step"}),
     float: frozenset({"real", "imag"}),
     complex: frozenset({"real", "imag"}),
     np.finfo: FLOAT_INFO,
@@ -62,11 +64,20 @@ METHODS: Mapping[type, frozenset[str]] = {
     str: _names(
         "lower upper strip lstrip rstrip startswith endswith split rsplit replace join find rfind index count title"
         " capitalize isdigit isalpha isidentifier partition rpartition removeprefix removesuffix zfill ljust rjust"
-        " center splitlines format"
+        " center splitlines format casefold swapcase expandtabs rindex isalnum isascii isdecimal islower isnumeric"
+        " isprintable isspace istitle isupper encode translate"
     ),
-    bytes: frozenset({"hex", "startswith", "endswith"}),
+    bytes: _names(
+        "hex startswith endswith decode find rfind index rindex count split rsplit join replace strip lstrip rstrip"
+        " lower upper title removeprefix removesuffix zfill ljust rjust center"
+    ),
+    range: frozenset({"index", "count"}),
 }
 """Methods without effects; the arguments must be constants too."""
+
+
+def has_plain_items(value: Any) -> bool:
+    return type(value) is not frozenset or all(type(item) in PLAIN for item in value)
 
 
 class Constant(Value):
@@ -87,12 +98,12 @@ class Constant(Value):
         return type(self.value)
 
     def truth(self, tracer: Tracer) -> bool:
-        if type(self.value) in PLAIN or isinstance(self.value, type) or type(self.value) is range:
+        if type(self.value) in PLAIN or isinstance(self.value, type) or type(self.value) in SIZED:
             return bool(self.value)
         return super().truth(tracer)
 
     def length(self, tracer: Tracer) -> int:
-        if type(self.value) in (str, bytes, range):
+        if type(self.value) in SIZED:
             return len(self.value)
         return super().length(tracer)
 
@@ -108,6 +119,8 @@ class Constant(Value):
         return tracer.call_known(self, self.value, args, kwargs)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if name == "join" and len(args) == 1:
+            args = [tracer.constant_items(args[0])]
         return tracer.evaluate(getattr(self.value, name), args, kwargs)
 
     def item(self, tracer: Tracer, key: Value) -> Value:
@@ -116,19 +129,21 @@ class Constant(Value):
         return super().item(tracer, key)
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        if type(self.value) in (str, bytes, range):
+        if type(self.value) is frozenset and not has_plain_items(self.value):
+            return super().contains(tracer, item)
+        if type(self.value) in SIZED:
             return tracer.evaluate(operator.contains, (self, item), {}).truth(tracer)
         return super().contains(tracer, item)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
-        if type(self.value) not in (str, bytes, range):
+        if type(self.value) not in SIZED or not has_plain_items(self.value):
             return super().items(tracer)
         if len(self.value) > LARGEST_LENGTH:
             raise GraphBreak(f"{self.describe()} has too many items to look at each", "loop")
         return tuple(Constant(item) for item in self.value)
 
     def iterate(self, tracer: Tracer) -> Value:
-        if type(self.value) not in (str, bytes, range):
+        if type(self.value) not in SIZED or not has_plain_items(self.value):
             return super().iterate(tracer)
         return tracer.iterator(self)
 
@@ -143,6 +158,14 @@ class Constant(Value):
 
     def template(self, build: Any) -> Any:
         return ("const", self.value)
+
+
+class Failed(GraphBreak):
+    """What was computed on constants has raised ``error``, or warned."""
+
+    def __init__(self, error: Exception, words: str) -> None:
+        super().__init__(f"{words} raises {type(error).__name__}: {error}", "python")
+        self.error = error.with_traceback(None)
 
 
 # Python's operators on constants ----------------------------------------------------------------------------------
@@ -188,4 +211,4 @@ def attempt(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     except GraphBreak:
         raise
     except Exception as error:  # whatever Python raises here, it raises again when it runs the instruction
-        raise GraphBreak(f"{words} raises {type(error).__name__}: {error}", "python") from None
+        raise Failed(error, words) from None

@@ -7,12 +7,14 @@ changed while tracing; one that comes from outside may be read under guards, a c
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
+from capture.frames.values.numbers import require_constant
 from capture.ir.op import ListLiteral
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 def plain_key(tracer: Tracer, key: Value) -> Any:
     """A dict key or index that Python hashes and compares without user code."""
+    require_constant(tracer, key)
     try:
         value = key.real(tracer).concrete(tracer)
     except NotConcrete:
@@ -30,6 +33,15 @@ def plain_key(tracer: Tracer, key: Value) -> Any:
     if type(value) in PLAIN or (type(value) is tuple and all(type(item) in PLAIN for item in value)):
         return value
     raise GraphBreak(f"{key.describe()} as a key is left to Python")
+
+
+class Lacks(GraphBreak):
+    """A container has no item for a key; where it is subscripted Python raises ``error(*args_of_error)``."""
+
+    def __init__(self, reason: str, error: type[LookupError], *args: Any) -> None:
+        super().__init__(reason)
+        self.error = error
+        self.args_of_error = args
 
 
 class SequenceValue(Value):
@@ -61,7 +73,7 @@ class SequenceValue(Value):
         if not isinstance(index, int):
             raise GraphBreak(f"index {index!r} of a {self.noun}")
         if not -len(self.values) <= index < len(self.values):
-            raise GraphBreak(f"{self.noun} index out of range")
+            raise Lacks(f"{self.noun} index out of range", IndexError, f"{self.noun} index out of range")
         return self.values[index]
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
@@ -91,7 +103,7 @@ class TupleValue(SequenceValue):
         return super().attribute(tracer, name)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        return tracer.evaluate(getattr(tuple, name), (self, *args), kwargs)
+        return call_row(tracer, self, {"index": _index, "count": _count}, name, args, kwargs)
 
     def rebuild(self, build: Builder) -> None:
         build.sequence("build_tuple", self.values)
@@ -109,11 +121,15 @@ class ListValue(SequenceValue):
         return ListLiteral(super().in_graph(tracer))
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        if name in LIST_METHODS:
+        if name in LIST_METHODS or name == "sort":
             return tracer.method(self, name)
         return super().attribute(tracer, name)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if name == "sort" and not args:
+            require_own(self)
+            self.change(tracer, tracer.sorted(self.values, kwargs))
+            return Constant(None)
         return call_row(tracer, self, LIST_METHODS, name, args, kwargs)
 
     def change(self, tracer: Tracer, values: Sequence[Value]) -> None:
@@ -122,11 +138,33 @@ class ListValue(SequenceValue):
         tracer.journal.set(self, "values", tuple(values))
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
+        if isinstance(key, SliceValue):
+            self._store_slice(tracer, key, value.items(tracer))
+            return
         index = plain_key(tracer, key)
         if not isinstance(index, int) or not -len(self.values) <= index < len(self.values):
             raise GraphBreak(f"index {index!r} of a list")
         values = list(self.values)
         values[index] = value
+        self.change(tracer, values)
+
+    def _store_slice(self, tracer: Tracer, key: SliceValue, new: Sequence[Value]) -> None:
+        values = list(self.values)
+        where = key.concrete_or_break(tracer)
+        if where.step not in (None, 1) and len(range(*where.indices(len(values)))) != len(new):
+            raise GraphBreak("a slice of a list is assigned something of another length")
+        values[where] = new
+        self.change(tracer, values)
+
+    def delete_item(self, tracer: Tracer, key: Value) -> None:
+        values = list(self.values)
+        if isinstance(key, SliceValue):
+            del values[key.concrete_or_break(tracer)]
+        else:
+            index = plain_key(tracer, key)
+            if not isinstance(index, int) or not -len(values) <= index < len(values):
+                raise GraphBreak(f"index {index!r} of a list is deleted")
+            del values[index]
         self.change(tracer, values)
 
     def rebuild(self, build: Builder) -> None:
@@ -159,7 +197,7 @@ class DictValue(Value):
     def item(self, tracer: Tracer, key: Value) -> Value:
         name = plain_key(tracer, key)
         if name not in self.entries:
-            raise GraphBreak(f"a dict has no key {name!r}")
+            raise Lacks(f"a dict has no key {name!r}", KeyError, name)
         return self.entries[name]
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
@@ -182,6 +220,13 @@ class DictValue(Value):
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
         self.change(tracer, {**self.entries, plain_key(tracer, key): value})
+
+    def delete_item(self, tracer: Tracer, key: Value) -> None:
+        require_own(self)
+        name = plain_key(tracer, key)
+        if name not in self.entries:
+            raise Lacks(f"a dict has no key {name!r}", KeyError, name)
+        self.change(tracer, {each: value for each, value in self.entries.items() if each != name})
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         return tuple(map(Constant, self.entries))
@@ -225,6 +270,8 @@ class SliceValue(Value):
         return slice(*(part.real(tracer).concrete(tracer) for part in self.parts))
 
     def concrete_or_break(self, tracer: Tracer) -> slice:
+        for part in self.parts:
+            require_constant(tracer, part)
         try:
             found = self.concrete(tracer)
         except NotConcrete:
@@ -307,7 +354,38 @@ def _copy(tracer: Tracer, owner: ListValue) -> Value:
     return ListValue(owner.values)
 
 
+def _place(tracer: Tracer, owner: SequenceValue, value: Value, start: Value, stop: Value) -> int:
+    """The index of the first item that is or equals ``value``; a break if there is none."""
+    bounds = [plain_key(tracer, bound) for bound in (start, stop)]
+    if not all(type(bound) in (int, bool) for bound in bounds):
+        raise GraphBreak(f"{owner.noun}.index between bounds that are no ints")
+    for index in range(*slice(*bounds).indices(len(owner.values))):
+        if tracer.equal(owner.values[index], value):
+            return index
+    raise GraphBreak(f"a {owner.noun} lacks what is looked for")
+
+
+def _index(
+    tracer: Tracer, owner: SequenceValue, value: Value, start: Value = Constant(0), stop: Value = Constant(sys.maxsize)  # noqa: B008
+) -> Value:
+    return Constant(_place(tracer, owner, value, start, stop))
+
+
+def _count(tracer: Tracer, owner: SequenceValue, value: Value) -> Value:
+    return Constant(sum(tracer.equal(item, value) for item in owner.values))
+
+
+def _remove(tracer: Tracer, owner: ListValue, value: Value) -> Value:
+    require_own(owner)
+    place = _place(tracer, owner, value, Constant(0), Constant(sys.maxsize))
+    owner.change(tracer, owner.values[:place] + owner.values[place + 1 :])
+    return Constant(None)
+
+
 LIST_METHODS: Mapping[str, Callable[..., Value]] = {
+    "index": _index,
+    "count": _count,
+    "remove": _remove,
     "append": _append,
     "extend": _extend,
     "insert": _insert,
@@ -338,6 +416,38 @@ def _copy_dict(tracer: Tracer, owner: DictValue) -> Value:
     return DictValue(owner.entries)
 
 
+def _set_default(tracer: Tracer, owner: DictValue, key: Value, default: Value = Constant(None)) -> Value:  # noqa: B008
+    name = plain_key(tracer, key)
+    if name not in owner.entries:
+        owner.change(tracer, {**owner.entries, name: default})
+    return owner.entries[name]
+
+
+def _pop_entry(tracer: Tracer, owner: DictValue, key: Value, default: Value | None = None) -> Value:
+    require_own(owner)
+    name = plain_key(tracer, key)
+    if name in owner.entries:
+        found = owner.entries[name]
+        owner.delete_item(tracer, key)
+        return found
+    if default is None:
+        raise GraphBreak(f"a dict has no key {name!r}")
+    return default
+
+
+def _pop_last(tracer: Tracer, owner: DictValue) -> Value:
+    require_own(owner)
+    if not owner.entries:
+        raise GraphBreak("popitem of an empty dict")
+    name = next(reversed(owner.entries))
+    return TupleValue((Constant(name), _pop_entry(tracer, owner, Constant(name))))
+
+
+def _clear_dict(tracer: Tracer, owner: DictValue) -> Value:
+    owner.change(tracer, {})
+    return Constant(None)
+
+
 def _update(tracer: Tracer, owner: DictValue, other: Value) -> Value:
     other = other.real(tracer)
     if not isinstance(other, DictValue):
@@ -348,6 +458,10 @@ def _update(tracer: Tracer, owner: DictValue, other: Value) -> Value:
 
 DICT_METHODS: Mapping[str, Callable[..., Value]] = {
     "get": _get,
+    "setdefault": _set_default,
+    "pop": _pop_entry,
+    "popitem": _pop_last,
+    "clear": _clear_dict,
     "items": _pairs,
     "keys": _keys,
     "values": _values,

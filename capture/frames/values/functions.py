@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import IsObject
+from capture.frames.guards import IsObject, TypeIs
 from capture.frames.sources import CellOf, Default, KeywordDefault, Source
 from capture.frames.values.base import Lazy, Opaque, Value
 
@@ -196,6 +196,22 @@ class ClosureValue(CodeValue):
         build.function(self)
 
 
+CHANGING: Mapping[type, frozenset[str]] = {
+    list: frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"}),
+    dict: frozenset({"update", "setdefault", "pop", "popitem", "clear"}),
+}
+"""Methods that change their object and are left to Python for one from outside, whatever is in it."""
+
+
+def changing_method(tracer: Tracer, owner: Value, name: str) -> Value | None:
+    """The method of a list or dict that nobody has looked into; its length need not be guarded for that."""
+    if not isinstance(owner, Lazy) or owner.looked_at is not owner or name not in CHANGING.get(type(owner.example), ()):
+        return None
+    assert owner.source is not None
+    tracer.guard(owner.source, TypeIs(type(owner.example)))
+    return MethodValue(owner, name)
+
+
 class MethodValue(Value):
     """``owner.name`` of a value whose methods are known; made into a bound method only if it escapes."""
 
@@ -217,6 +233,8 @@ class MethodValue(Value):
         return True
 
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if isinstance(self.owner, Lazy):
+            raise GraphBreak(f"{self.owner.describe()} outlives the call and is changed", "write")
         return self.owner.call_method(tracer, self.name, args, kwargs)
 
     def rebuild(self, build: Builder) -> None:

@@ -38,7 +38,7 @@ from capture.frames.values.containers import TupleValue
 from capture.frames.values.functions import BoundMethodValue
 from capture.frames.values.iterators import IteratorValue
 from capture.frames.values.lookup import MISSING, OWN, find, holds, lacks, special
-from capture.frames.values.numbers import NumberValue, settled
+from capture.frames.values.numbers import NumberValue, require_constant
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -145,6 +145,14 @@ class Instance(Value):
             raise GraphBreak(f"iteration over {found.describe()} is left to Python", "loop")
         return found.items(tracer)
 
+    def enter(self, tracer: Tracer) -> tuple[Value, Value]:
+        functions = [special(tracer, self.cls, name) for name in ("__enter__", "__exit__")]
+        if None in functions:
+            raise GraphBreak(f"{self.describe()} is no context manager")
+        enter, leave = functions
+        assert enter is not None and leave is not None
+        return BoundMethodValue(leave, self), tracer.call(enter, (self,), {})
+
     def called(self, tracer: Tracer, args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
         function = special(tracer, self.cls, "__call__")
         if function is None:
@@ -154,7 +162,8 @@ class Instance(Value):
 
 def _constant(tracer: Tracer, value: Value, kinds: tuple[type, ...], what: str) -> Any:
     """The result of a special method that must be a number of Python's, and not negative."""
-    value = settled(tracer, value.real(tracer))
+    value = value.real(tracer)
+    require_constant(tracer, value)
     if not isinstance(value, Constant) or type(value.value) not in kinds or value.value < 0:
         raise GraphBreak(f"{what} gives {value.describe()}")
     return value.value

@@ -182,11 +182,12 @@ class EnumerateIterator(IteratorValue):
 class ZipIterator(IteratorValue):
     """``zip`` of iterators."""
 
-    __slots__ = ("inners",)
+    __slots__ = ("inners", "strict")
 
-    def __init__(self, inners: Sequence[IteratorValue]) -> None:
+    def __init__(self, inners: Sequence[IteratorValue], strict: bool = False) -> None:
         super().__init__()
         self.inners = tuple(inners)
+        self.strict = strict
 
     def remaining(self, tracer: Tracer) -> int:
         return min((inner.remaining(tracer) for inner in self.inners), default=0)
@@ -195,10 +196,13 @@ class ZipIterator(IteratorValue):
         items = []
         for inner in self.inners:
             item = inner.advance(tracer)
-            if item is None:
+            if item is not None:
+                items.append(item)
+            elif not self.strict:
                 return None
-            items.append(item)
+        if self.strict and items and len(items) < len(self.inners):
+            raise GraphBreak("zip of iterators that are not of one length")
         return TupleValue(items) if items else None
 
     def rebuild(self, build: Builder) -> None:
-        build.call(zip, self.inners)
+        build.call(zip, self.inners, {"strict": Constant(True)} if self.strict else {})

@@ -1,153 +1,308 @@
-"""Python numbers that change from call to call.
+"""Python numbers that change from call to call: inputs of the graph, and Python's arithmetic on them.
 
-A number is a constant of its variant at first. When another value of it made that variant miss, it is captured as an
-*input*: the graph takes it as a placeholder, and arithmetic on it alone (``t + dt``) is left to a small Python function
-that runs before the graph. Where a number decides something (a shape, an index, a branch) it is settled after all,
-under a guard, or, after a few different values, left to Python.
+In: an int or float whose guard has failed because it was another one. Out: a value that array operations take as an
+operand of unknown value, and that Python's operators turn into more such values, as long as they cannot raise. What
+is computed is not in the graph: where it is needed, Python's own operator runs.
 
->>> NumberValue(3, Argument(1, "n")).fixed(tracer)
-<3>
+    for i in range(n):
+        x = x + y * (i + 1)        # one variant for all rounds: y * placeholder, fed with i + 1
+
+Ints are bounded, by a guard and then by interval arithmetic, so that they fit an int64 and convert to floats exactly.
+Any other use needs the number itself: ``Specialise`` starts the trace again with it as a constant.
 """
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import EqualsConstant
-from capture.frames.values.arrays import GraphValue
+from capture.frames.guards import NumberIs
 from capture.frames.values.base import Value
-from capture.frames.values.constants import Constant, compute
-from capture.frames.values.containers import ListValue, TupleValue
-from capture.ir.types import NumberType
+from capture.frames.values.constants import OPERATORS, Constant
+from capture.ir.shapes import Symbol
+from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
     from capture.frames.sources import Source
     from capture.frames.tracer import Tracer
+    from capture.ir.graph import Graph, Node
 
-LARGEST = 1 << 62
-"""Ints beyond are constants: graphs carry 64 bits."""
-MOST_SETTLED = 3
-"""Values of one number that become constants of a variant each."""
-LATER = frozenset({"+", "-", "*", "/", "//", "%", "unary -", "unary +"})
-"""Operators whose result has a type that the operands' types tell, and that may be applied before the graph runs."""
+Range = tuple[int, int]
+
+EXACT_INTS: Range = (-(2**53), 2**53)
+"""The ints that a float64 holds."""
+RANGES: Sequence[Range] = ((0, 2**31 - 1), (-(2**31), 2**31 - 1), EXACT_INTS)
+"""What is guarded of an int: the first of these that it is in."""
+
+_SINGLE = np.finfo(np.float32)
+SINGLES = float(_SINGLE.smallest_normal), float(_SINGLE.max)
+"""Sizes of floats that neither overflow nor lose digits at the lower end as float32."""
 
 
-class NumberValue(GraphValue):
-    """An int or float that may be another one at the next call. ``parts`` is how it is computed, without a source."""
+class Specialise(Exception):
+    """Numbers from these places must be known. The trace starts again."""
 
-    __slots__ = ("parts",)
+    def __init__(self, sources: frozenset[Source]) -> None:
+        super().__init__()
+        self.sources = sources
+
+
+class NumberValue(Value):
+    """A Python int, float or bool that may be another one at the next call.
+
+    ``range`` bounds an int (None: no bound is known), ``single`` says that a float is one of ``SINGLES``. One that is
+    computed has no source, but a ``symbol`` (of an operator or the name of a function) and ``parts``. ``example`` is
+    what it is this time.
+    """
+
+    __slots__ = ("example", "function", "node", "parts", "range", "single")
     noun = "number"
 
     def __init__(
-        self, example: Any, source: Source | None = None, parts: tuple[str, tuple[Value, ...]] | None = None
+        self,
+        example: Any,
+        bounds: Range | None = None,
+        single: bool = False,
+        source: Source | None = None,
+        function: Callable[..., Any] | None = None,
+        parts: Sequence[Value] = (),
     ) -> None:
-        super().__init__(NumberType(type(example)), None, source, example)
-        self.parts = parts
+        super().__init__(source)
+        self.example = example
+        self.range = bounds
+        self.single = single
+        self.function = function
+        self.parts = tuple(parts)
+        self.node: Node | None = None
 
-    def describe(self) -> str:
-        return f"number {self.source.name()}" if self.source is not None else "number"
-
-    def python_type(self, tracer: Tracer) -> Any:
+    @property
+    def python(self) -> type:
         return type(self.example)
 
-    def fixed(self, tracer: Tracer) -> Constant:
-        """This number as a constant, under a guard."""
-        if self.parts is not None:
-            symbol, operands = self.parts
-            return Constant(compute(symbol, *(settled(tracer, operand).value for operand in operands)))
-        assert self.source is not None
-        if tracer.varying.get(self.source, 0) > MOST_SETTLED:
-            raise GraphBreak(f"{self.describe()} decides what is computed, and keeps changing", "number")
-        tracer.guard(self.source, EqualsConstant(self.example))
-        return Constant(self.example, self.source)
+    @property
+    def sources(self) -> frozenset[Source]:
+        """Where the numbers come from that it depends on."""
+        if self.source is not None:
+            return frozenset({self.source})
+        return frozenset().union(*(part.sources for part in self.parts if isinstance(part, NumberValue)))
+
+    def python_type(self, tracer: Tracer) -> type:
+        return self.python
 
     def truth(self, tracer: Tracer) -> bool:
-        return self.fixed(tracer).truth(tracer)
+        raise GraphBreak(f"a branch on {self.describe()}, which changes from call to call", "number")
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        return self.fixed(tracer).attribute(tracer, name)
+        raise Specialise(self.sources)
 
     def concrete(self, tracer: Tracer) -> Any:
-        return self.fixed(tracer).value
+        raise Specialise(self.sources)
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        if self.node is None:
+            tracer.journal.set(self, "node", tracer.memory.number(self, self._type(tracer)))
+        return self.node
+
+    def _type(self, tracer: Tracer) -> NumberType:
+        if self.python is float:
+            return NumberType(float)
+        if self.python is int and self.range is not None and is_within(self.range, EXACT_INTS):
+            return NumberType(int, Symbol(f"number_{len(tracer.graph)}", *self.range))
+        raise GraphBreak(f"{self.describe()} as an operand of an array operation is left to Python", "op")
 
     def rebuild(self, build: Builder) -> None:
-        build.number(self)
+        build.call(self.function, self.parts)
 
-    def template(self, build: Any) -> Any:
+
+def require_constant(tracer: Tracer, value: Value) -> None:
+    """A break for a number that changes: what is done with it is left to Python."""
+    found = value.real(tracer)
+    if isinstance(found, NumberValue):
+        words = f"{found.describe()}, which changes from call to call, is used other than in arithmetic"
+        raise GraphBreak(words, "number")
+
+
+def is_within(inner: Range, outer: Range) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def from_outside(tracer: Tracer, source: Source, example: int | float) -> NumberValue | None:
+    """The value of a number that changes, under the guard on its range; None for an int that is too large."""
+    if type(example) is float:
+        single = _is_single(example)
+        low, high = SINGLES if single else (0.0, math.inf)
+        tracer.guard(source, NumberIs(low, high), "it changes from call to call")
+        return NumberValue(example, None, single, source)
+    for bounds in RANGES:
+        if bounds[0] <= example <= bounds[1]:
+            tracer.guard(source, NumberIs(*bounds), "it changes from call to call")
+            return NumberValue(example, bounds, False, source)
+    return None
+
+
+def _is_single(number: float) -> bool:
+    return number == 0 or not math.isfinite(number) or SINGLES[0] <= abs(number) <= SINGLES[1]
+
+
+def require_precision(graph: Graph, numbers: Mapping[Node, Any], start: int) -> None:
+    """Refuse nodes from ``start`` on that convert a float of any size to a narrower one: NumPy may warn of that."""
+    for node in graph.nodes[start:]:
+        wide = [operand for operand in node.inputs if _is_wide(numbers.get(operand))]
+        if wide and any(_is_narrow(other.type) for other in (node, *node.inputs)):
+            raise GraphBreak(f"a float that changes may not fit the float32 of {node.target}", "op")
+
+
+def _is_wide(value: Any) -> bool:
+    return isinstance(value, NumberValue) and value.python is float and not value.single
+
+
+def _is_narrow(type: Any) -> bool:
+    return isinstance(type, ArrayType) and type.dtype.kind in "fc" and type.dtype.itemsize < 8
+
+
+# Python's arithmetic ------------------------------------------------------------------------------------------------
+class _Operand:
+    """What the rules below see: a Python type, and for ints the range (None: any)."""
+
+    def __init__(self, value: Value) -> None:
+        self.constant: Any = None
+        if isinstance(value, NumberValue):
+            self.python = value.python
+            self.range = (0, 1) if self.python is bool else value.range
+            self.example = value.example
+            return
+        assert isinstance(value, Constant)
+        self.constant = self.example = value.value
+        self.python = type(value.value)
+        self.range = (int(value.value),) * 2 if self.python in (int, bool) else None  # type: ignore[assignment]
+
+    @property
+    def is_int(self) -> bool:
+        return self.python in (int, bool)
+
+    @property
+    def fits_float(self) -> bool:
+        return self.python is float or (self.range is not None and is_within(self.range, EXACT_INTS))
+
+
+def _ends(function: Callable[[int, int], int]) -> Callable[[_Operand, _Operand], Range | None]:
+    """The range of a result that is smallest and largest at ends of the operands' ranges."""
+
+    def bounds(left: _Operand, right: _Operand) -> Range | None:
+        if left.range is None or right.range is None:
+            return None
+        found = [function(a, b) for a in left.range for b in right.range]
+        return min(found), max(found)
+
+    return bounds
+
+
+def _remainders(left: _Operand, right: _Operand) -> Range:
+    divisor = right.constant
+    return (0, divisor - 1) if divisor > 0 else (divisor + 1, 0)
+
+
+def _masked(left: _Operand, right: _Operand) -> Range:
+    return 0, right.constant
+
+
+def _always(left: _Operand, right: _Operand) -> bool:
+    return True
+
+
+def _divides(left: _Operand, right: _Operand) -> bool:
+    return right.constant is not None and right.constant != 0
+
+
+def _masks(left: _Operand, right: _Operand) -> bool:
+    return left.is_int and right.python is int and right.constant is not None and right.constant >= 0
+
+
+INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] = {
+    "+": (_always, _ends(operator.add)),
+    "-": (_always, _ends(operator.sub)),
+    "*": (_always, _ends(operator.mul)),
+    "//": (_divides, _ends(operator.floordiv)),
+    "%": (_divides, _remainders),
+    "&": (_masks, _masked),
+}
+"""Operators that give ints of ints: when they cannot raise, and the range of the result."""
+
+FLOATING: Mapping[str, Callable[..., bool]] = {
+    "+": _always, "-": _always, "*": _always, "/": _divides, "//": _divides, "%": _divides,
+}  # fmt: skip
+"""Operators that give a float: when they cannot raise."""
+
+COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
+
+
+def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    """Python's operator on two numbers of which at least one changes."""
+    plain = symbol if symbol in COMPARISONS else symbol.removesuffix("=")
+    operands = [value for value in (left, right) if isinstance(value, Constant)]
+    if all(type(value.value) in (int, float, bool) for value in operands):
+        found = _binary(plain, left, right)
+        if found is not None:
+            return found
+    raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
+def _binary(symbol: str, left: Value, right: Value) -> Value | None:
+    a, b = _Operand(left), _Operand(right)
+    function = OPERATORS[symbol]
+    if symbol in COMPARISONS:
+        return NumberValue(function(a.example, b.example), function=function, parts=(left, right))
+    if a.is_int and b.is_int and symbol in INTEGRAL:
+        certain, bounds = INTEGRAL[symbol]
+        if certain(a, b):
+            example = function(a.example, b.example)
+            return NumberValue(example, bounds(a, b), function=function, parts=(left, right))
+    elif symbol in FLOATING and a.fits_float and b.fits_float and FLOATING[symbol](a, b):
+        return NumberValue(function(a.example, b.example), function=function, parts=(left, right))
+    return None
+
+
+def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
+    """``-n`` and ``+n``."""
+    if symbol not in ("unary -", "unary +") or value.python is bool:
+        raise GraphBreak(f"{symbol} of {value.describe()} is left to Python")
+    bounds = value.range
+    if bounds is not None and symbol == "unary -":
+        bounds = -bounds[1], -bounds[0]
+    function = OPERATORS[symbol]
+    return NumberValue(function(value.example), bounds, value.single, function=function, parts=(value,))
+
+
+def _absolute(value: NumberValue) -> Value:
+    bounds = value.range and (0, max(map(abs, value.range)))
+    return NumberValue(abs(value.example), bounds, value.single, function=abs, parts=(value,))
+
+
+def _float(value: NumberValue) -> Value | None:
+    if value.python is float:
+        return value
+    if value.range is None or not is_within(value.range, EXACT_INTS):
         return None
+    return NumberValue(float(value.example), function=float, parts=(value,))
 
 
-def may_vary(example: Any) -> bool:
-    """Whether a number of this value can be an input of a graph."""
-    return type(example) is float or (type(example) is int and -LARGEST < example < LARGEST)
+def _int(value: NumberValue) -> Value | None:
+    return value if value.python is int else None
 
 
-def settled(tracer: Tracer, value: Value) -> Any:
-    """The value with all numbers in it fixed, also in tuples and lists."""
-    if isinstance(value, NumberValue):
-        return value.fixed(tracer)
-    if isinstance(value, TupleValue | ListValue):
-        items = [settled(tracer, item.real(tracer)) for item in value.values]
-        if any(new is not old.real(tracer) for new, old in zip(items, value.values, strict=True)):
-            return type(value)(items)
-    return value
+CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {abs: _absolute, float: _float, int: _int}
+"""Builtins on one number that cannot raise; None where they can."""
 
 
-def arithmetic(tracer: Tracer, symbol: str, operands: Sequence[Value]) -> Value | None:
-    """An operator on numbers of which some vary, to be applied before the graph runs; None where it must not wait."""
-    values = [operand.example if isinstance(operand, NumberValue) else operand.value for operand in operands]  # type: ignore[attr-defined]
-    if symbol not in LATER or not all(map(may_vary, values)):
+def call(function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
+    """A call on a number that changes; None if there is no rule for it."""
+    rule = CALLS.get(function)
+    if rule is None or kwargs or len(args) != 1 or not isinstance(args[0], NumberValue) or args[0].python is bool:
         return None
-    example = compute(symbol, *values)
-    return NumberValue(example, None, (symbol, tuple(operands))) if may_vary(example) else None
-
-
-# The function that runs before the graph --------------------------------------------------------------------------
-_SPELLING = {"unary -": "(-{})", "unary +": "(+{})"}
-
-
-def number_function(numbers: Sequence[NumberValue]) -> tuple[Callable[..., Any], list[Value]]:
-    """A function from numbers that have a source to the tuple of ``numbers``, and those it takes.
-
-    It answers None where Python would raise: then the region runs as plain Python, which raises in its place.
-    """
-    names: dict[int, str] = {}
-    inputs: list[Value] = []
-    lines: list[str] = []
-    constants: dict[str, Any] = {}
-
-    def name_of(value: Value) -> str:
-        if id(value) in names:
-            return names[id(value)]
-        if isinstance(value, Constant):
-            name = names[id(value)] = f"c{len(constants)}"
-            constants[name] = value.value
-            return name
-        if value.source is not None:
-            name = names[id(value)] = f"a{len(inputs)}"
-            inputs.append(value)
-            return name
-        assert isinstance(value, NumberValue) and value.parts is not None
-        symbol, operands = value.parts
-        spelling = _SPELLING.get(symbol, f"{{}} {symbol} {{}}")
-        text = spelling.format(*map(name_of, operands))
-        name = names[id(value)] = f"n{len(lines)}"
-        lines.append(f"{name} = {text}")
-        return name
-
-    results = [name_of(value) for value in numbers]
-    body = "".join(f"        {line}\n" for line in lines)
-    source = (
-        f"def numbers({', '.join(f'a{index}' for index in range(len(inputs)))}):\n"
-        f"    try:\n{body}    except ArithmeticError:\n        return None\n    return ({', '.join(results)},)\n"
-    )
-    namespace: dict[str, Any] = dict(constants)
-    exec(compile(source, __file__, "exec"), namespace)
-    return namespace["numbers"], inputs
-
-
-Varying = Mapping[Any, int]
-"""Sources of numbers that made variants miss, and how often."""
+    return rule(args[0])

@@ -6,12 +6,17 @@ code), results of calls through the tables of ``calls.py``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from types import ModuleType
+from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from capture.frames.breaks import GraphBreak
+from capture.frames.guards import Missing
 from capture.frames.sources import Attribute, Source
+from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import lookup
 from capture.frames.values.base import Value
 from capture.frames.values.instances import METHODS_OF_OBJECT
@@ -42,12 +47,25 @@ class ModuleValue(Value):
         if stored is not None:
             return stored
         if name not in namespace:
-            raise GraphBreak(f"{self.describe()} has no {name!r} in its namespace", "attribute")
+            self._require_lacks(tracer, name)
+            raise lookup.MissingAttribute(f"{self.describe()} has no {name!r} in its namespace", "attribute")
         assert self.source is not None
         return tracer.lazy(Attribute(self.source, name), namespace[name])
 
+    def _require_lacks(self, tracer: Tracer, name: str) -> None:
+        """Guard that there is no such attribute; a break where Python looks further."""
+        namespace = vars(self.module)
+        if "__getattr__" in namespace or hasattr(ModuleType, name):
+            raise GraphBreak(f"attribute {name!r} of {self.describe()} is left to Python", "attribute")
+        tracer.guard(KnownObject(namespace), Missing(name))
+        tracer.guard(KnownObject(namespace), Missing("__getattr__"))
+
     def concrete(self, tracer: Tracer) -> Any:
         return self.module
+
+
+WITH_METHODS = (str, bytes, int, float, complex, list, tuple, dict, set, frozenset, np.ndarray, itertools.chain)
+"""Types whose methods can be read from the type."""
 
 
 class CallableValue(Value):
@@ -81,6 +99,10 @@ class CallableValue(Value):
             return lookup.read_of_class(tracer, self.value, name)
         if (self.value is object or self.value is tuple) and id(getattr(self.value, name, None)) in METHODS_OF_OBJECT:
             return CallableValue(getattr(self.value, name))
+        if any(self.value is kind for kind in WITH_METHODS):  # builtin types, which nobody can change
+            found = getattr(self.value, name, None)
+            if type(found) in (BuiltinFunctionType, MethodDescriptorType):
+                return CallableValue(found)
         return super().attribute(tracer, name)
 
     def concrete(self, tracer: Tracer) -> Any:

@@ -7,22 +7,25 @@ to Python.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Mapping
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import DifferentObject
-from capture.frames.values import instances
-from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
+from capture.frames.values import instances, numbers, sets
+from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
-from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, compute
+from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
 from capture.frames.values.functions import BoundMethodValue, FunctionValue, MethodValue
 from capture.frames.values.instances import Instance, NamedTupleValue
-from capture.frames.values.numbers import NumberValue, arithmetic, settled
+from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue, ModuleValue
+from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.types import ArrayType
@@ -42,11 +45,19 @@ def without_assignment(symbol: str) -> str:
 
 # Constants --------------------------------------------------------------------------------------------------------
 def _constants(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
+    if type(left.value) is frozenset or type(right.value) is frozenset:
+        return sets.binary(tracer, symbol, left, right)
     plain = type(left.value) in EXACT and type(right.value) in EXACT
     same = isinstance(left.value, np.dtype | type) and isinstance(right.value, np.dtype | type | str)
     if plain or (same and symbol in ("==", "!=")):
         return tracer.constant(compute(without_assignment(symbol), left.value, right.value))
+    if symbol == "|" and _is_type(left.value) and _is_type(right.value):
+        return tracer.constant(left.value | right.value)
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
+def _is_type(value: Any) -> bool:
+    return type(value) in (type, UnionType, type(None))
 
 
 # Arrays -----------------------------------------------------------------------------------------------------------
@@ -84,26 +95,6 @@ def require_out(found: Any, target: ArrayType) -> None:
         raise GraphBreak("a result is written to an array of another shape", "op")
 
 
-# Numbers that vary ------------------------------------------------------------------------------------------------
-def _numbers(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
-    later = arithmetic(tracer, without_assignment(symbol), (left, right))
-    return later if later is not None else _settled(tracer, symbol, left, right)
-
-
-def _settled(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
-    return binary(tracer, symbol, settled(tracer, left), settled(tracer, right))
-
-
-def _arrays_and_numbers(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
-    """The number as an input of the graph; as a constant where the operation looks at its value."""
-    try:
-        return _arrays(tracer, symbol, left, right)
-    except GraphBreak as error:
-        if error.kind != "op":
-            raise
-        return _settled(tracer, symbol, left, right)
-
-
 # Containers -------------------------------------------------------------------------------------------------------
 def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
     if symbol == "+=" and isinstance(left, ListValue):
@@ -116,7 +107,20 @@ def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: Sequence
     if symbol in ("==", "!="):
         same = len(left.values) == len(right.values) and all(map(tracer.equal, left.values, right.values))
         return Constant(same == (symbol == "=="))
+    if symbol in ORDER:
+        return _compared(tracer, symbol, left, right)
     raise GraphBreak(f"{left.noun} {symbol} {right.noun} is left to Python")
+
+
+ORDER = frozenset({"<", "<=", ">", ">="})
+
+
+def _compared(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
+    """The first items that differ decide, else the lengths."""
+    for one, other in zip(left.values, right.values, strict=False):
+        if not tracer.equal(one, other):
+            return binary(tracer, symbol, one.real(tracer), other.real(tracer))
+    return Constant(OPERATORS[symbol](len(left.values), len(right.values)))
 
 
 def _extended(tracer: Tracer, symbol: str, left: ListValue, right: Value) -> Value:
@@ -142,13 +146,29 @@ def _repeated(tracer: Tracer, symbol: str, left: SequenceValue, right: Constant)
     return type(left)(values)
 
 
+def _formatted(tracer: Tracer, symbol: str, left: Constant, right: Value) -> Value:
+    """``"%s" % (value,)``."""
+    if symbol in ("%", "%=") and type(left.value) in (str, bytes):
+        return tracer.evaluate(operator.mod, (left, right), {})
+    raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
 def _repeated_right(tracer: Tracer, symbol: str, left: Constant, right: SequenceValue) -> Value:
+    if type(left.value) in (str, bytes):
+        return _formatted(tracer, symbol, left, right)
     return _repeated(tracer, symbol.removesuffix("="), right, left)
 
 
 def _dicts(tracer: Tracer, symbol: str, left: DictValue, right: DictValue) -> Value:
     if symbol == "|":
         return DictValue({**left.entries, **right.entries})
+    if symbol == "|=":
+        left.change(tracer, {**left.entries, **right.entries})
+        return left
+    if symbol in ("==", "!="):
+        same = left.entries.keys() == right.entries.keys()
+        same = same and all(tracer.equal(value, right.entries[key]) for key, value in left.entries.items())
+        return Constant(same == (symbol == "=="))
     raise GraphBreak(f"dict {symbol} dict is left to Python")
 
 
@@ -159,23 +179,24 @@ def _pairs(*rows: tuple[Any, Any, Callable[..., Value]]) -> Mapping[tuple[type, 
     return table
 
 
-_ARRAYS = (ArrayValue, ScalarValue)
+_OPERANDS = (*FAMILIES, Constant, NumberValue)
 BINARY = _pairs(
     ((Constant,), (Constant,), _constants),
     ((CallableValue, Constant), (CallableValue,), _constants),
     ((CallableValue,), (Constant,), _constants),
-    (_ARRAYS, (*_ARRAYS, Constant), _arrays),
-    ((Constant,), _ARRAYS, _arrays),
-    ((NumberValue,), (NumberValue, Constant), _numbers),
-    ((Constant,), (NumberValue,), _numbers),
-    (_ARRAYS, (NumberValue,), _arrays_and_numbers),
-    ((NumberValue,), _ARRAYS, _arrays_and_numbers),
+    (FAMILIES, _OPERANDS, _arrays),
+    ((Constant, NumberValue), FAMILIES, _arrays),
+    ((NumberValue,), (Constant, NumberValue), numbers.binary),
+    ((Constant,), (NumberValue,), numbers.binary),
     ((TupleValue,), (TupleValue,), _sequences),
     ((ListValue,), (ListValue,), _sequences),
     ((ListValue,), (TupleValue, ArrayValue), _extended),
     ((TupleValue, ListValue), (Constant,), _repeated),
     ((Constant,), (TupleValue, ListValue), _repeated_right),
+    ((Constant,), (DictValue,), _formatted),
     ((DictValue,), (DictValue,), _dicts),
+    ((SetValue,), (SetValue, Constant), sets.binary),
+    ((Constant,), (SetValue,), sets.binary),
 )
 
 
@@ -186,8 +207,6 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
         return row(tracer, symbol, left, right)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return instances.binary(tracer, symbol, left, right)
-    if isinstance(left, NumberValue) or isinstance(right, NumberValue):
-        return _settled(tracer, symbol, left, right)
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
 
@@ -205,16 +224,11 @@ def _unary_array(tracer: Tracer, symbol: str, value: GraphValue) -> Value:
     return tracer.result(tracer.add_call(op, value.in_graph(tracer)))
 
 
-def _unary_number(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
-    later = arithmetic(tracer, symbol, (value,))
-    return later if later is not None else unary(tracer, symbol, value.fixed(tracer))
-
-
 UNARY: Mapping[type, Callable[..., Value]] = {
     Constant: _unary_constant,
     ArrayValue: _unary_array,
     ScalarValue: _unary_array,
-    NumberValue: _unary_number,
+    NumberValue: numbers.unary,
 }
 
 
@@ -251,6 +265,8 @@ def identical(tracer: Tracer, left: Value, right: Value) -> bool:
 
 
 def _not_singleton(left: Value, right: Value) -> bool:
+    if any(isinstance(value, NumberValue) and value.python is bool for value in (left, right)):
+        raise GraphBreak("identity of a truth value that changes is left to Python")
     if any(isinstance(value, Constant) and any(value.value is one for one in SINGLETONS) for value in (left, right)):
         return False
     raise GraphBreak("identity of objects that are made anew is left to Python")

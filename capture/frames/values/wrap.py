@@ -6,6 +6,7 @@ what no row knows is opaque: only its type is guarded. The object is only looked
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from capture.frames.sources import (
     SuperAttribute,
 )
 from capture.frames.sources import Constant as KnownObject
+from capture.frames.values import numbers
 from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import PLAIN, Constant
@@ -32,7 +34,6 @@ from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import BoundMethodValue, EntryValue, FunctionValue
 from capture.frames.values.instances import NamedTupleValue, ObjectValue, guard_named_tuple, is_named_tuple
 from capture.frames.values.lookup import is_fixed
-from capture.frames.values.numbers import NumberValue, may_vary
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.types import Layout, type_of
 
@@ -50,16 +51,15 @@ def _opaque(tracer: Tracer, source: Source, example: Any) -> Value:
     return Opaque(example, source)
 
 
-def _number(tracer: Tracer, source: Source, example: Any) -> Value:
-    if source not in tracer.varying or not may_vary(example):
-        return _constant(tracer, source, example)
-    tracer.guard(source, TypeIs(type(example)))
-    return NumberValue(example, source)
-
-
 def _constant(tracer: Tracer, source: Source, example: Any) -> Value:
     tracer.guard(source, EqualsConstant(example))
     return Constant(example, source)
+
+
+def _number(tracer: Tracer, source: Source, example: int | float) -> Value:
+    """A number that was another one at an earlier call is not compiled in."""
+    found = numbers.from_outside(tracer, source, example) if source in tracer.changing else None
+    return found or _constant(tracer, source, example)
 
 
 def _known(tracer: Tracer, source: Source, example: Any) -> Value:
@@ -157,13 +157,16 @@ NUMPY_SCALARS = (
 )  # fmt: skip
 
 WRAP_FOR: Mapping[type, Wrapper] = {
-    **dict.fromkeys((int, float), _number),
     **dict.fromkeys((bool, complex, str, bytes), _constant),
+    **dict.fromkeys((int, float), _number),
     **dict.fromkeys((type(None), type(Ellipsis), type(NotImplemented)), _known),
     **dict.fromkeys({type(np.dtype(scalar)) for scalar in (*NUMPY_SCALARS, np.complex64, np.complex128)}, _known),
     **dict.fromkeys((np.finfo, np.iinfo, types.CodeType), _known),
     **dict.fromkeys(NUMPY_SCALARS, _scalar),
-    **dict.fromkeys((type, types.BuiltinFunctionType, np.ufunc, type(np.sum), type(np.dtype)), _callable),
+    **dict.fromkeys(
+        (type, types.BuiltinFunctionType, types.MethodDescriptorType, np.ufunc, type(np.sum), type(np.dtype)),
+        _callable,
+    ),
     np.ndarray: _array,
     types.SimpleNamespace: _namespace,
     tuple: _sequence(TupleValue),
@@ -181,4 +184,5 @@ SHARED = (np.ndarray, list, dict)
 
 
 def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
-    return WRAP_FOR.get(type(example), _other)(tracer, source, example)
+    wrapper = _callable if example is contextlib.nullcontext else WRAP_FOR.get(type(example), _other)
+    return wrapper(tracer, source, example)

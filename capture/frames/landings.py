@@ -1,0 +1,131 @@
+"""Back to captured code behind a handler: where plain Python has handled an exception, the frame goes on captured.
+
+In: the assembler of a variant that keeps the original's body, in which an exception may end up. Out: at each place
+where a handler has ended and nothing is handled any more, the body leaves for new code that hands a ``Continuation``
+to the hook:
+
+    except KeyError:
+        n = 0                   # in the kept body, as plain Python
+    y = np.exp(x) * n           # POP_EXCEPT lies behind: captured from here on
+
+Which variables have a value there depends on where the exception came from, so it is asked when control comes there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from capture.errors import InternalError
+from capture.frames.assemble import Assembler, Slot
+from capture.frames.bytecode import JUMPS, TERMINATORS, Code, decode
+from capture.frames.hook import Continuation
+
+if TYPE_CHECKING:
+    from capture.frames.resume import Resumes
+
+_PASSED_OVER = frozenset({"POP_TOP", "NOP"})
+_NAME_CLEARED = frozenset({"DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL"})
+_POINTLESS = frozenset({"RERAISE", "RETURN_VALUE"})
+
+
+def ends_of_handlers(code: Code) -> tuple[int, ...]:
+    """Instructions before which a handler has been left and no exception is being handled, past its clean-up."""
+    handled = _handled(code)
+    found = set()
+    for instruction in code.instructions:
+        if instruction.op == "POP_EXCEPT" and len(handled[instruction.index] or ()) == 1:
+            index = _behind_clean_up(code, instruction.index + 1)
+            if index is not None and code.instructions[index].resumable:
+                found.add(index)
+    return tuple(sorted(found))
+
+
+def _handled(code: Code) -> list[frozenset[int] | None]:
+    """Before each instruction the stack slots that hold what was handled before; None where control never comes."""
+    depths = code.depths()
+    found: list[frozenset[int] | None] = [None] * len(code)
+    waiting: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
+    while waiting:
+        index, slots = waiting.pop()
+        known, depth = found[index], depths[index]
+        if depth is None or (known is not None and slots <= known):
+            continue
+        slots = found[index] = slots | (known or frozenset())
+        instruction = code.instructions[index]
+        region = code.region_at(index)
+        if region is not None and instruction.op != "PUSH_EXC_INFO":
+            waiting.append((region.target, frozenset(slot for slot in slots if slot < region.depth)))
+        if instruction.op == "PUSH_EXC_INFO":
+            slots |= {depth - 1}
+        elif instruction.op == "POP_EXCEPT":
+            slots -= {max(slots, default=-1)}
+        if instruction.op in JUMPS:
+            waiting.append((instruction.arg, slots))
+        if instruction.op not in TERMINATORS:
+            waiting.append((index + 1, slots))
+    return found
+
+
+def _behind_clean_up(code: Code, index: int) -> int | None:
+    """Past the removal of what a handler had on the stack and of its ``as`` name; None where the frame ends soon."""
+    while True:
+        first, *others = (instruction.op for instruction in code.instructions[index : index + 3])
+        if first in _PASSED_OVER:
+            index += 1
+        elif first == "LOAD_CONST" and others[1:] and others[1] in _NAME_CLEARED:
+            index += 3
+        else:
+            break
+    ends = first in _POINTLESS or (first == "LOAD_CONST" and others[0] in _POINTLESS)
+    return None if ends else index
+
+
+class Landing:
+    """Makes the continuation, given what the frame holds. Code holds this: it must not own what owns the code."""
+
+    def __init__(self, resumes: Resumes, function: FunctionType, code: CodeType, index: int, depth: int) -> None:
+        self.settings = weakref.ref(resumes.settings)
+        self.function = weakref.ref(function)
+        self.make = type(resumes)
+        self.miss = resumes.miss
+        self.code = code
+        self.index = index
+        self.slots = (Slot.VALUE,) * depth
+
+    def __call__(self, stack: tuple[Any, ...], cells: tuple[Any, ...], variables: Mapping[str, Any]) -> Continuation:
+        settings, function = self.settings(), self.function()
+        if settings is None or function is None:
+            raise InternalError("code runs whose owner is gone")
+        state = {**variables, **dict(zip(live_cells(decode(self.code), self.index), cells, strict=True))}
+        target = self.make(settings, self.miss).behind(function, self.code, self.index, self.slots, state)
+        values = iter(stack)
+        state |= {name: next(values) for name in target.parameters if name.startswith("___stack")}
+        return Continuation(target.entry, tuple(state[name] for name in target.parameters))
+
+
+def live_cells(code: Code, index: int) -> tuple[str, ...]:
+    return tuple(sorted(code.live_locals(index) & code.cells))
+
+
+def emit_landings(new: Assembler, resumes: Resumes, function: FunctionType) -> None:
+    """Make the kept body, if there is one, leave behind its handlers."""
+    code = new.source
+    for index in ends_of_handlers(code) if new.keeps_original else ():
+        depth = code.depths()[index]
+        if depth is None:
+            continue
+        new.divert(index)
+        new.build_tuple(depth)
+        new.load_const(Landing(resumes, function, code.original, index, depth))
+        new.swap(2)
+        cells = live_cells(code, index)
+        for name in cells:
+            new.load_cell(name)
+        new.build_tuple(len(cells))
+        new.load_const(locals)
+        new.call(0)
+        new.call(3)
+        new.return_value()

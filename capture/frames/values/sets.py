@@ -1,0 +1,224 @@
+"""Sets of plain constants.
+
+In: the elements in the order in which they came, or an operation on sets that gives another one. Out: membership,
+length, and items in the very order that Python's own set has: ``contents`` is a set made by the same steps, and the
+order depends on nothing else within a process.
+
+>>> SetValue((3, 1, 3)).items(tracer)
+(Constant(1), Constant(3))
+
+Elements may be added to a set of one's own; what else changes a set is left to Python, since the order then depends on
+what was in it before.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
+from capture.frames.values.containers import DictValue, SequenceValue, call_row, plain_key
+from capture.frames.values.iterators import IteratorValue, advanced
+
+if TYPE_CHECKING:
+    from capture.frames.rebuild import Builder
+    from capture.frames.tracer import Tracer
+
+
+class SetValue(Value):
+    """A set made inside the frame: of ``added`` elements, or by a ``function`` of other values."""
+
+    __slots__ = ("added", "contents", "fixed", "function", "parts")
+    noun = "set"
+
+    def __init__(
+        self, added: Sequence[Any] = (), function: Callable[..., Any] | None = None, parts: Sequence[Value] = (),
+        contents: set[Any] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.added = tuple(added)
+        self.function = function
+        self.parts = tuple(parts)
+        self.contents = set(self.added) if contents is None else contents
+        self.fixed = function is not None  # something else was made of it, or it is being iterated over
+
+    def python_type(self, tracer: Tracer) -> type:
+        return set
+
+    def truth(self, tracer: Tracer) -> bool:
+        return bool(self.contents)
+
+    def length(self, tracer: Tracer) -> int:
+        return len(self.contents)
+
+    def contains(self, tracer: Tracer, item: Value) -> bool:
+        return plain_key(tracer, item) in self.contents
+
+    def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        return tuple(map(Constant, self.contents))
+
+    def iterate(self, tracer: Tracer) -> Value:
+        tracer.journal.set(self, "fixed", True)
+        return SetIterator(self)
+
+    def concrete(self, tracer: Tracer) -> Any:
+        return set(self.contents)
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if name in METHODS:
+            return tracer.method(self, name)
+        return super().attribute(tracer, name)
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return call_row(tracer, self, METHODS, name, [arg.real(tracer) for arg in args], kwargs)
+
+    def add(self, tracer: Tracer, elements: Sequence[Any]) -> None:
+        if self.fixed:
+            raise GraphBreak("a set on which something else depends is changed")
+        added = (*self.added, *elements)
+        tracer.journal.set(self, "added", added)
+        tracer.journal.set(self, "contents", set(added))
+
+    def rebuild(self, build: Builder) -> None:
+        if self.function is not None:
+            build.call(self.function, self.parts)
+        else:
+            build.sequence("build_set", tuple(map(Constant, self.added)))
+
+
+class SetIterator(IteratorValue):
+    """``iter`` of a set or frozenset."""
+
+    __slots__ = ("index", "over")
+
+    def __init__(self, over: SetValue | Constant) -> None:
+        super().__init__()
+        self.over = over
+        self.index = 0
+
+    def remaining(self, tracer: Tracer) -> int:
+        return self.over.length(tracer) - self.index
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        if self.remaining(tracer) <= 0:
+            return None
+        tracer.journal.set(self, "index", self.index + 1)
+        return self.over.items(tracer)[self.index - 1]
+
+    def rebuild(self, build: Builder) -> None:
+        build.constant(advanced)
+        build.value(self.over)
+        build.iterate()
+        build.constant(self.index)
+        build.finish_call(2)
+
+
+def plain_items(tracer: Tracer, values: Value) -> list[Any]:
+    return [plain_key(tracer, item) for item in values.items(tracer)]
+
+
+def make_set(tracer: Tracer, values: Value | None = None) -> Value:
+    """``set(values)``: of other than sequences its table has another size."""
+    if values is None or isinstance(values, SequenceValue):
+        return SetValue(plain_items(tracer, values) if values is not None else ())
+    known = _contents(tracer, values)
+    if known is None and isinstance(values, Constant) and type(values.value) in (str, bytes, range):
+        known = values.value
+    if known is None and isinstance(values, DictValue) and values.source is None:
+        known = dict.fromkeys(values.entries)
+    if known is None:
+        raise GraphBreak(f"a set of {values.describe()} is left to Python")
+    if isinstance(values, DictValue):  # which may change before the set is made
+        return SetValue(function=_set_of_keys, parts=tuple(map(Constant, known)), contents=set(known))
+    return SetValue(function=set, parts=(values,), contents=set(known))
+
+
+def _set_of_keys(*keys: Any) -> set[Any]:
+    return set(dict.fromkeys(keys))
+
+
+def _contents(tracer: Tracer, value: Value) -> Any:
+    """The set or frozenset that a value stands for, or None; it must not change from now on."""
+    if isinstance(value, SetValue):
+        tracer.journal.set(value, "fixed", True)
+        return value.contents
+    if isinstance(value, Constant) and type(value.value) is frozenset:
+        return value.value
+    return None
+
+
+# Operators ----------------------------------------------------------------------------------------------------------
+MAKING: Mapping[str, Callable[[Any, Any], Any]] = {
+    "|": operator.or_, "&": operator.and_, "-": operator.sub, "^": operator.xor,
+}  # fmt: skip
+ASKING: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    """Operators of sets and frozensets, at least one of them a set."""
+    a, b = _contents(tracer, left), _contents(tracer, right)
+    if a is None or b is None:
+        raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+    if symbol in ASKING:
+        return Constant(ASKING[symbol](a, b))
+    function = MAKING.get(symbol)
+    if function is None:
+        raise GraphBreak(f"set {symbol} is left to Python", "write")
+    result = function(a, b)
+    if type(result) is frozenset:
+        return Constant(result)
+    return SetValue(function=function, parts=(left, right), contents=result)
+
+
+# Methods ------------------------------------------------------------------------------------------------------------
+def _add(tracer: Tracer, owner: SetValue, item: Value) -> Value:
+    owner.add(tracer, (plain_key(tracer, item),))
+    return Constant(None)
+
+
+def _update(tracer: Tracer, owner: SetValue, values: Value) -> Value:
+    if not isinstance(values, SequenceValue):
+        raise GraphBreak(f"a set is updated with {values.describe()}")
+    owner.add(tracer, plain_items(tracer, values))
+    return Constant(None)
+
+
+def _made(function: Callable[..., Any]) -> Callable[..., Value]:
+    def method(tracer: Tracer, owner: SetValue, other: Value) -> Value:
+        known = _contents(tracer, other)
+        if known is None:
+            raise GraphBreak(f"{function.__name__} of a set and {other.describe()} is left to Python")
+        contents = _contents(tracer, owner)
+        return SetValue(function=function, parts=(owner, other), contents=function(contents, known))
+
+    return method
+
+
+def _asked(function: Callable[..., bool]) -> Callable[..., Value]:
+    def method(tracer: Tracer, owner: SetValue, other: Value) -> Value:
+        return Constant(function(owner.contents, plain_items(tracer, other)))
+
+    return method
+
+
+def _copy(tracer: Tracer, owner: SetValue) -> Value:
+    return SetValue(function=set.copy, parts=(owner,), contents=set.copy(_contents(tracer, owner)))
+
+
+METHODS: Mapping[str, Callable[..., Value]] = {
+    "add": _add,
+    "update": _update,
+    "copy": _copy,
+    "union": _made(set.union),
+    "intersection": _made(set.intersection),
+    "difference": _made(set.difference),
+    "symmetric_difference": _made(set.symmetric_difference),
+    "issubset": _asked(set.issubset),
+    "issuperset": _asked(set.issuperset),
+    "isdisjoint": _asked(set.isdisjoint),
+}
