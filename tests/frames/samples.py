@@ -208,3 +208,11 @@ CALLS: list[Call] = [
     (checks, (2,)),
     (inherited, ()),
 ]
+
+
+def asserts(x, y):
+    assert x.ndim == 1, "one axis"
+    try:
+        assert x.ndim == 2, f"{x.ndim} axes"
+    except AssertionError as error:
+        return x + y, str(error)

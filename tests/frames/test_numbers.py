@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from capture.errors import RecompileLimitWarning
 from tests.helpers import captured, numbers
 
 
@@ -97,11 +98,20 @@ def test_loop_over_a_long_range():
 
 
 def test_number_that_keeps_deciding_is_left_to_python():
-    run = captured(indexes)
+    run = captured(lambda x, t: (x[:t], x * t))
     for value in range(12):
         run(numbers(20), value)
     assert not run.entry.plain
     assert run.kinds[-1] == "number"
+
+
+def test_number_that_keeps_choosing_an_element_ends_in_plain_python():
+    """A loop over single elements is faster as it is than piece by piece."""
+    run = captured(indexes)
+    with pytest.warns(RecompileLimitWarning, match="t: expected"):
+        for value in range(12):
+            run.entry(numbers(20), value)
+    assert run.entry.plain
 
 
 def test_global_number(monkeypatch):

@@ -1,0 +1,269 @@
+"""Python numbers that change from call to call: which variants they make, and that nobody can tell."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from capture import backends
+from capture.frames.guards import NumberIs
+from tests.helpers import captured, eager, numbers
+
+BACKENDS = {"eager": eager, "inductor": backends.find_backend("inductor")}
+
+OPERATIONS = {
+    "sum": lambda x, n: x + n,
+    "left": lambda x, n: n - x,
+    "product": lambda x, n: n * x,
+    "quotient": lambda x, n: (x / n, n / x),
+    "floor": lambda x, n: (x // n, x % n),
+    "power": lambda x, n: x**n,
+    "np.power": lambda x, n: np.power(x, n),
+    "comparison": lambda x, n: (x < n, n == x, x != n),
+    "bits": lambda x, n: x & n,
+    "ufunc": lambda x, n: np.maximum(x, n) + np.sqrt(n + n),
+    "number alone": lambda x, n: (np.exp(n / 1000), x + 1),
+    "where": lambda x, n: np.where(x > 1, x, n),
+    "clip": lambda x, n: np.clip(x, 1, n),
+    "full": lambda x, n: np.full(3, n) + x,
+    "store": lambda x, n: x.__setitem__(0, n),
+    "scalar": lambda x, n: x.sum() * n + x[0] * n,
+    "in place": lambda x, n: x.__imul__(n),
+    "array of": lambda x, n: np.array([n, n + 1]) + x[:2],
+    "arithmetic": lambda x, n: x * (n + 1) + x * (n * 2 - 3) - x * (-n),
+    "division": lambda x, n: x * (n / 7) + x * (n // 2) + x * (n % 5),
+    "builtins": lambda x, n: x * abs(n) + x * float(n),
+    "compared": lambda x, n: (x + 1, n < 5, n == 2),
+    "branch": lambda x, n: x + 1 if n > 2 else x - 1,
+    "index": lambda x, n: x[n % 3] if type(n) is int else x,
+    "returned": lambda x, n: (x * n, n, n + 1, [n]),
+    "formatted": lambda x, n: (x + 1, f"{n}", str(n)),
+    "truth": lambda x, n: x + 1 if n else x,
+    "container": lambda x, n: sum([x, n, n]),
+    "shape": lambda x, n: np.ones(abs(int(n)) % 4) + 1,
+    "same": lambda x, n: (n is n, n + 1 is n, x + 1),
+}  # fmt: skip
+VALUES = [
+    (2, 3, 5, 2, 11),
+    (0, -1, 7, -5),
+    (1, 300, 2**31, -(2**31), 2**53, 2**53 + 1, 2**64),
+    (0.5, 1.5, 2.5, -1.0, 0.0, -0.0),
+    (1.0, float("nan"), float("inf"), 1e300, 1e-310, 1e39, -1e-40),
+    (2, 3, 2.0, 3.0, True, 3),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(name, backend):
+    """Each number after each other, with arrays of several dtypes."""
+    for dtype, values in itertools.product(("f8", "f4", "i8", "i4", "u1", "?"), VALUES):
+        run = captured(OPERATIONS[name], backend=BACKENDS[backend], exact=backend == "eager")
+        with np.errstate(all="ignore" if backend == "eager" else "warn", under="ignore"):
+            for value in values:
+                run(numbers(3, dtype=dtype), value)
+
+
+@pytest.mark.parametrize("name", ["sum", "product", "ufunc", "arithmetic", "division", "builtins", "returned"])
+@pytest.mark.parametrize("values", [range(20), [k / 4 for k in range(20)]], ids=["ints", "floats"])
+def test_two_variants_for_all(name, values):
+    run = captured(OPERATIONS[name], fullgraph=True)
+    for value in values:
+        run(numbers(3), value)
+    assert run.graphs == len(run.record.variants) == 2
+
+
+def test_a_number_that_must_be_known():
+    run = captured(lambda x, n: x[n:] * n, fullgraph=True)
+    for n in range(3):
+        run(numbers(4), n)
+    assert run.misses == ["n: expected 0, got 1", "n: expected 1, got 2"]
+    assert run.graphs == 3
+
+
+def test_a_flag_makes_few_variants_before_it_breaks():
+    run = captured(lambda x, n: x * n if n > 3 else x + n)
+    for n in range(20):
+        run(numbers(3), n)
+    assert run.graphs <= 6
+
+
+def test_floats_of_any_size_stay_out_of_float32():
+    run = captured(lambda x, t: x * (t * t))
+    for t in (1.0, 2.0, 1e30, 1e-30, 3.0):
+        run(numbers(3, dtype=np.float32), t)
+
+
+def test_guards():
+    run = captured(lambda x, n: x * n)
+    run(numbers(3), 2)
+    run(numbers(3), 3)
+    assert "n: is a int within 0 and 2147483647" in run.guards
+    for value in (-3, 2**40, 2.5, True, np.float64(2), np.int64(3)):
+        run(numbers(3), value)
+
+
+def test_numbers_from_everywhere():
+    """Globals, closures, attributes of containers, defaults."""
+    scale = 0
+
+    def f(x, cfg, *, shift=1):
+        return x * scale + cfg["lr"] * x + cfg["steps"][0] + shift + RATE
+
+    global RATE
+    run = captured(f, fullgraph=True)
+    for scale in range(10):
+        RATE = scale / 2
+        run(numbers(3), {"lr": scale * 0.1, "steps": (scale, 1)}, shift=scale)
+    assert run.graphs <= 3
+
+
+RATE = 0.0
+
+
+# Loops --------------------------------------------------------------------------------------------------------------
+def counted(x, y, n):
+    for k in range(n):
+        x = x * 0.5 + y * (k + 1)
+    return x
+
+
+def stepped(x, y, n):
+    t, dt = 0.0, 1 / n
+    while t < 1:
+        x = x + y * dt
+        t += dt
+    return x, t
+
+
+def with_a_break(x, y, n):
+    total = 0
+    for k in range(n):
+        x = x * 0.5 + y * k
+        print(end="")
+        total += k
+    return x, total
+
+
+def prints_sometimes(x, y, n):
+    k = 0
+    while k < n:
+        x = x * 0.5 + y * k
+        k += 1
+        if k % 100 == 0:
+            print(k)
+    return x
+
+
+def enumerated(x, y, n):
+    for k, item in enumerate([1.5] * n):
+        x = x * item / (k + 1) + y
+    return x
+
+
+def zipped(x, y, n):
+    for k, (a, b) in enumerate(zip(range(n), range(n, 2 * n), strict=True)):
+        x = x / (a + b + k + 1) + y
+    return x
+
+
+def nested_loops(x, y, n):
+    for k in range(n // 10):
+        for j in range(k % 10):
+            x = x * 0.5 + y * (j + k)
+    return x
+
+
+def with_else(x, y, n):
+    for k in range(n):
+        x = x * 0.5 + y * k
+        if k > n:
+            break
+    else:
+        x = x + 1
+    return x
+
+
+def leaves_early(x, y, n):
+    for k in range(n):
+        x = x * 0.5 + y * k
+        if k > n // 2:
+            return x, k
+    return y, k
+
+
+def skips(x, y, n):
+    for k in range(n):
+        if k % 3 == 0:
+            continue
+        x = x * 0.5 + y * k
+    return x
+
+
+def collects(x, y, n):
+    seen, table = [], {}
+    for k in range(n):
+        x = x * 0.5 + y * k
+        seen.append(x.shape)
+        table.setdefault(k % 3, []).append(k)
+    return x, seen, table
+
+
+LOOPS = {
+    collects: 4,
+    counted: 4,
+    stepped: 7,
+    with_a_break: 4,
+    prints_sometimes: 13,
+    enumerated: 4,
+    zipped: 4,
+    nested_loops: 6,
+    with_else: 6,
+    leaves_early: 6,
+    skips: 8,
+}
+
+
+@pytest.mark.parametrize("function", LOOPS, ids=lambda f: f.__name__)
+def test_loops_neither_recompile_nor_give_up(function):
+    run = captured(function)
+    run(numbers(3), numbers(3), 1000)
+    assert run.graphs <= LOOPS[function], run.record.breaks
+    before = len(run.record.variants), run.graphs
+    run(numbers(3), numbers(3), 1000)
+    assert (len(run.record.variants), run.graphs) == before
+    run(numbers(3), numbers(3), 2000)
+    assert run.graphs <= before[1] + 3
+    resumed = [target.entry for target in run.record.resumes.values()]
+    assert not any(entry.plain for entry in (run.entry, *resumed))
+
+
+def test_a_million_iterations():
+    run = captured(counted, backend=BACKENDS["inductor"])
+    run(numbers(3), numbers(3), 1_000_000)
+    assert run.graphs == 2
+
+
+def test_a_hundred_thousand_iterations_with_a_break():
+    run = captured(with_a_break, backend=BACKENDS["inductor"])
+    run(numbers(3), numbers(3), 100_000)
+    assert run.graphs <= 4
+
+
+def test_loops_without_arrays_become_plain():
+    def f(n):
+        total = 0
+        for k in range(n):
+            total += k * k % 7
+        return total
+
+    run = captured(f)
+    for n in range(1000, 1010):
+        run(n)
+    assert run.graphs == 0
+
+
+def test_range_of_a_number():
+    check = NumberIs(0, 10)
+    assert check.holds(3) and not check.holds(3.0) and not check.holds(11) and not check.holds(True)
+    assert check.why(11) == "expected a int within 0 and 10, got 11"
