@@ -17,8 +17,8 @@ import pytest
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Lasti, Slot, check, origin, resume_at, same_code
 from capture.frames.bytecode import JUMPS, TERMINATORS, decode
+from tests.corpus.samples import CALLS, Derived
 from tests.frames.machine import Machine
-from tests.frames.samples import CALLS, Derived
 
 calls = pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call[0].__name__}{call[1]}")
 

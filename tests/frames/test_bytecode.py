@@ -16,9 +16,9 @@ from capture.errors import InternalError
 from capture.frames import bytecode
 from capture.frames.bytecode import EFFECTS, decode, read_raws, stack_effect
 from capture.frames.versions import DIALECT, DIALECTS
+from tests.corpus.samples import CALLS
 from tests.frames import corpus
 from tests.frames.machine import Machine
-from tests.frames.samples import CALLS
 
 
 def listing(function: FunctionType) -> list[str]:

@@ -1,6 +1,6 @@
 """The language inside captured code: expressions and statements that make one graph, compared with plain Python.
 
-Each is also run with every instruction a break: what is captured and what is not must be the same.
+Expressions are also run with every instruction a break; statements are of the corpus, which breaks them everywhere.
 """
 
 import builtins
@@ -15,8 +15,8 @@ import types
 import numpy as np
 import pytest
 
-from capture.frames.bytecode import decode
-from capture.frames.handlers import can_break
+from tests.corpus import statements
+from tests.corpus.worlds import functions
 from tests.helpers import captured, numbers
 
 G = 2.0
@@ -200,306 +200,7 @@ def test_nothing_is_captured(name):
 
 
 # Statements ---------------------------------------------------------------------------------------------------------
-def matches_a_value(x, y):
-    match x.ndim:
-        case 0:
-            return y
-        case 1:
-            return x + 1
-        case _:
-            return x
-
-
-def matches_sequences(x, y):
-    match [x, y, 3]:
-        case [a, b]:
-            return a, b
-        case [a, *rest]:
-            return a + len(rest), rest
-
-
-def matches_mappings(x, y):
-    match {"k": x, "n": 1, "z": y}:
-        case {"k": v, "n": 2}:
-            return v
-        case {"k": v, "n": 1, **rest}:
-            return v + len(rest), rest
-
-
-def matches_types(x, y):
-    match (x.ndim, "relu"):
-        case (str(), _):
-            return y
-        case (int(n), "lrelu" | "relu") if n > 1:
-            return y * 2
-        case (int() | float() as n, str(name)):
-            return x * n, name
-
-
-def matches_shapes(x, y):
-    match x.shape:
-        case (n, m):
-            return x * m
-        case (n,):
-            return x * n
-
-
-def for_else(x, y):
-    for k in range(3):
-        if k == 5:
-            break
-        x = x + k
-    else:
-        x = x * 2
-    return x
-
-
-def while_else(x, y):
-    k = 0
-    while k < 3:
-        k += 1
-        if k == 2:
-            continue
-        x = x + k
-    else:
-        x = x * 2
-    return x
-
-
-def writes_nonlocal(x, y):
-    count = 0
-
-    def step(a):
-        nonlocal count
-        count += 1
-        return a * count
-
-    return step(x) + step(y), count
-
-
-def deletes(x, y):
-    z = x + y
-    table = {"a": z, "b": 1}
-    del table["b"]
-    items = [1, 2, 3, 4]
-    del items[0]
-    del items[:1]
-    del x
-    return z, table, items
-
-
-def makes_closures(x, y):
-    functions = []
-    for k in range(3):
-
-        def scaled(a, k=k):
-            return a * k
-
-        functions.append(scaled)
-    late = [lambda a: a + k for k in range(2)]  # noqa: B023
-    return [f(x) for f in functions], [f(y) for f in late], k
-
-
-def enters_nullcontext(x, y):
-    with contextlib.nullcontext(3) as k, contextlib.nullcontext():
-        x = x * k
-    return x + y
-
-
-def leaves_nullcontext(x, y):
-    for k in range(3):
-        with contextlib.nullcontext():
-            if k == 1:
-                continue
-            if k == 2:
-                return x
-            x = x * 2
-    return y
-
-
-def raises_in_nullcontext(x, y):
-    try:
-        with contextlib.nullcontext(2) as k:
-            x = x * k
-            raise KeyError("a")
-    except KeyError as error:
-        return x + y, error.args
-
-
-def assigns_with_stars(x, y):
-    a, *b, c = x, y, 1, 2
-    (p, q), r = (x, y), 3
-    [u, *v] = "abc"
-    return a + 1, b, c, p, q, r, u, v
-
-
-def augments(x, y):
-    items = [1]
-    items += [x]
-    items *= 2
-    table = {"a": x}
-    table["a"] += 1
-    table |= {"b": y}
-    text = "a"
-    text += "b"
-    n = 3
-    n **= 2
-    n //= 2
-    n <<= 2
-    n |= 1
-    n &= 7
-    n %= 4
-    return items, table, text, n
-
-
-def assigns_slices(x, y):
-    items = [1, 2, 3, 4]
-    items[1:2] = [x, y]
-    items[::2] = (5, 6, 7)[: len(items[::2])]
-    items[0] = 5
-    return items, x + 1
-
-
-def nests_functions(x, y):
-    def outer(a):
-        k = 2
-
-        def inner(b):
-            nonlocal k
-            k += 1
-            return b * k + a
-
-        return inner
-
-    f = outer(x)
-    return f(y) + f(y)
-
-
-def recurses(x, y):
-    def factorial(n):
-        return 1 if n <= 1 else n * factorial(n - 1)
-
-    return x * factorial(5)
-
-
-def imports(x, y):
-    import math
-    import os.path
-
-    from numpy import linalg, sqrt
-
-    return x * math.sqrt(2.0) + sqrt(y), linalg is np.linalg, os.path.sep
-
-
-def binds_arguments(x, y):
-    def f(a, /, b, *, c=1, **rest):
-        return a * b + c + rest.get("d", 0)
-
-    return f(x, y) + f(x, b=y, c=2, d=3)
-
-
-def annotates(x, y):
-    z: np.ndarray = x + y
-    w: int  # noqa: F842
-    return z
-
-
-def counts(x, y):
-    table = {}
-    for k in "abca":
-        table[k] = table.get(k, 0) + 1
-        table.setdefault("n", 0)
-    return x * table["a"], table
-
-
-def works_off_a_list(x, y):
-    waiting, done = [x], []
-    while waiting:
-        done.append(waiting.pop() + 1)
-        if len(done) < 3:
-            waiting.insert(0, y)
-    return done
-
-
-def builds_text(x, y):
-    out = ""
-    for i, n in enumerate(x.shape):
-        out += f"{i}:{n};"
-    return out, x + 1
-
-
-def keeps_half_used_streams(x, y):
-    doubled = map(lambda a: a * 2, itertools.chain([x], (y, x)))  # noqa: C417
-    pairs = itertools.pairwise([x, y, x, y])
-    first, pair = next(doubled), next(pairs)
-    return first, pair, sum(doubled), [b - a for a, b in pairs]
-
-
-def returns_closures(x, y):
-    k = x + 1
-
-    def scaled(a):
-        return a * k
-
-    k = k * 2
-    return scaled(y), k
-
-
-def writes_a_global(x, y):
-    global LAST
-    x = x + y
-    LAST = x.shape[0]
-    x = x * LAST
-    LAST += 1
-    return x * LAST
-
-
-LAST = 0
-
-
-class Manager:
-    """Keeps an array while its block runs."""
-
-    def __init__(self, array):
-        self.array = array
-        self.left = None
-
-    def __enter__(self):
-        self.array = self.array + 1
-        return self.array
-
-    def __exit__(self, kind, error, trace):
-        self.left = kind, str(error)
-        return kind is KeyError
-
-
-def enters_a_manager(x, y):
-    first = Manager(x)
-    with first as z, Manager(y) as w:
-        z = z * w
-    return z, first.array, first.left
-
-
-def leaves_a_manager_by_an_exception(x, y):
-    manager = Manager(x)
-    with manager as z:
-        z = z * 2
-        raise KeyError("k")
-    try:
-        with manager:
-            y = y + z
-            raise ValueError("v")
-    except ValueError:
-        return y, z, manager.left
-
-
-STATEMENTS = [
-    writes_a_global, enters_a_manager, leaves_a_manager_by_an_exception,
-    matches_a_value, matches_sequences, matches_mappings, matches_types, matches_shapes, for_else, while_else,
-    writes_nonlocal, deletes, makes_closures, enters_nullcontext, leaves_nullcontext, raises_in_nullcontext,
-    assigns_with_stars, augments, assigns_slices, nests_functions, recurses, imports, binds_arguments, annotates,
-    counts, works_off_a_list, builds_text, keeps_half_used_streams, returns_closures,
-]  # fmt: skip
+STATEMENTS = functions("statements")
 
 
 @pytest.mark.parametrize("function", STATEMENTS, ids=lambda f: f.__name__)
@@ -508,20 +209,6 @@ def test_statements_make_one_graph(function):
     for _ in range(2):
         run(numbers(3), numbers(3) + 1)
     assert run.graphs == len(run.record.variants) == 1
-
-
-@pytest.mark.parametrize("function", STATEMENTS, ids=lambda f: f.__name__)
-def test_a_break_at_every_instruction(function):
-    for instruction in decode(function.__code__).instructions:
-        if can_break(instruction):
-            at = instruction.index
-            run = captured(function, force_break=lambda c, i, at=at: c is function.__code__ and i == at)
-            run(numbers(3), numbers(3) + 1)
-            run(numbers(3), numbers(3) + 1)
-    run = captured(function, force_break=lambda code, index: True)
-    run(numbers(3), numbers(3) + 1)
-    run(numbers(3), numbers(3) + 1)
-
 
 # Breaks that stay ---------------------------------------------------------------------------------------------------
 def in_errstate(x, y):
@@ -591,7 +278,7 @@ def test_returned_closures_hold_what_they_should():
 
 
 def test_a_replaced_method_of_nullcontext_is_seen(monkeypatch):
-    run = captured(enters_nullcontext)
+    run = captured(statements.enters_nullcontext)
     run(numbers(3), numbers(3))
     monkeypatch.setattr(contextlib.nullcontext, "__enter__", lambda self: 5)
     run(numbers(3), numbers(3))

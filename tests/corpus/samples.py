@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+from tests.corpus import case
 
 Log = list[Any]
 LIMIT = 3
@@ -25,6 +26,8 @@ class Manager:
         return kind is not None and issubclass(kind, self.swallow)
 
 
+@case([])
+@case([], 7, 8, 9)
 def straight(log: Log, x: int = 5, *more: int, scale: float = 2.0, **names: int) -> Any:
     y = (x + scale) * -x // 3
     log.append(y)
@@ -38,6 +41,8 @@ def straight(log: Log, x: int = 5, *more: int, scale: float = 2.0, **names: int)
     return log, text, table, not x, x is None, x in pair, max(x, y, key=abs), sorted([3, 1], reverse=True)
 
 
+@case([])
+@case([], 0)
 def loops(log: Log, n: int = 4) -> Any:
     total = 0
     for i in range(n):
@@ -57,6 +62,7 @@ def loops(log: Log, n: int = 4) -> Any:
     return (total and log) or n
 
 
+@case([])
 def comprehensions(log: Log, n: int = 3) -> Any:
     i = "kept"
     squares = [i * i for i in range(n) if i or n]
@@ -66,6 +72,7 @@ def comprehensions(log: Log, n: int = 3) -> Any:
     return i, squares, sorted(nested), sum(x for x in squares), log
 
 
+@case([], 3)
 def closures(log: Log, x: int = 1) -> Any:
     count = 10
 
@@ -81,6 +88,9 @@ def closures(log: Log, x: int = 1) -> Any:
     return [bump(by) for by in range(2)], count, x, bump.__defaults__, bump.__kwdefaults__, log
 
 
+@case([])
+@case([], 3)
+@case([], "text")
 def handled(log: Log, bad: int = 0) -> Any:
     try:
         log.append("try")
@@ -101,6 +111,8 @@ def handled(log: Log, bad: int = 0) -> Any:
     return value, log
 
 
+@case([])
+@case([], "present")
 def uncaught(log: Log, key: str = "missing") -> Any:
     table = {"present": 1}
     try:
@@ -115,6 +127,8 @@ def uncaught(log: Log, key: str = "missing") -> Any:
         raise
 
 
+@case([])
+@case([], False)
 def withs(log: Log, fail: bool = True) -> Any:
     with Manager(log, ValueError) as a, Manager(log):
         log.append(a)
@@ -130,6 +144,9 @@ def withs(log: Log, fail: bool = True) -> Any:
     return None
 
 
+@case([])
+@case([], {"kind": 1, "more": 2})
+@case([], 3)
 def matches(log: Log, subject: Any = ("point", 1, 2)) -> Any:
     match subject:
         case {"kind": kind, **rest}:
@@ -143,6 +160,8 @@ def matches(log: Log, subject: Any = ("point", 1, 2)) -> Any:
             return log
 
 
+@case([])
+@case([], True)
 def unbound(log: Log, define: bool = False) -> Any:
     if define:
         ghost = 1
@@ -152,6 +171,8 @@ def unbound(log: Log, define: bool = False) -> Any:
     return ghost
 
 
+@case([])
+@case([], 2)
 def checks(log: Log, x: int = 0) -> Any:
     from math import hypot, pi
 
@@ -177,6 +198,7 @@ class Derived(Base):
         return own + both[0] + (lambda: self.log[-1])() + super().name()
 
 
+@case([])
 def inherited(log: Log) -> Any:
     derived = Derived(log)
     derived.extra = 1
@@ -184,35 +206,5 @@ def inherited(log: Log) -> Any:
     return derived.name(), log
 
 
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
-CALLS: list[Call] = [
-    (straight, ()),
-    (straight, (7, 8, 9)),
-    (loops, ()),
-    (loops, (0,)),
-    (comprehensions, ()),
-    (closures, (3,)),
-    (handled, ()),
-    (handled, (3,)),
-    (handled, ("text",)),
-    (uncaught, ()),
-    (uncaught, ("present",)),
-    (withs, ()),
-    (withs, (False,)),
-    (matches, ()),
-    (matches, ({"kind": 1, "more": 2},)),
-    (matches, (3,)),
-    (unbound, ()),
-    (unbound, (True,)),
-    (checks, ()),
-    (checks, (2,)),
-    (inherited, ()),
-]
-
-
-def asserts(x, y):
-    assert x.ndim == 1, "one axis"
-    try:
-        assert x.ndim == 2, f"{x.ndim} axes"
-    except AssertionError as error:
-        return x + y, str(error)
+CALLS = [(globals()[name], call.args[1:]) for name, calls in globals()["CASES"].items() for call in calls]
+"""The functions with their arguments behind the log."""
