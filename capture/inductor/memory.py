@@ -53,6 +53,8 @@ def number_inputs(lowered: Lowered) -> Numbers:
     for node in lowered.graph.placeholders:
         first.append(numbers.count)
         if not isinstance(node.type, ArrayType):
+            if isinstance(node.type.size, Symbol):
+                numbers.reads.setdefault(node.type.size, f"numbers[{numbers.count}]")
             numbers.count += 1
         elif not node.type.scalar:
             for axis, size in enumerate(node.type.shape):

@@ -22,7 +22,7 @@ from capture.inductor.nest import Nest
 from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
 from capture.ir.graph import Node
-from capture.ir.shapes import C_HELPERS, Size, product
+from capture.ir.shapes import C_HELPERS, Size, Symbol, product
 
 SIGNED = {np.dtype(f"i{n}"): 8 * n for n in (1, 2, 4, 8)}
 
@@ -198,7 +198,7 @@ def _decode(nest: Nest, unit: CUnit, mode: str) -> Iterable[str]:
     def take(count: Size) -> str:
         nonlocal rest, left
         left -= 1
-        text, number = rest, unit.size(count)
+        text, number = rest, unit.size(count) if isinstance(count, int | Symbol) else f"({unit.size(count)})"
         if left:
             text, rest = f"{rest} % {number}", f"{rest} / {number}"
         return text

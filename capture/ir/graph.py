@@ -27,7 +27,9 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir import op as ops
-from capture.ir.types import ArrayType, Type, type_of
+from capture.ir.shapes import Expr
+from capture.ir.sizes import Known, UnknownSize, asking, simplified
+from capture.ir.types import ArrayType, NumberType, Type, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Graph:
     name: str = "graph"
     nodes: list[Node] = field(default_factory=list)
     position: Position | None = None  # given to the nodes that are added next
+    known: Known = field(default_factory=Known)  # about its sizes
     _names: set[str] = field(default_factory=set, repr=False)
     _suffixes: dict[str, int] = field(default_factory=dict, repr=False)  # the last one given, by base name
 
@@ -147,6 +150,10 @@ class Graph:
     def call(self, target: str | ops.Op, *args: Any, name: str = "", **params: Any) -> Node:
         """Apply an op. Its type is inferred; ``ops.CannotInfer`` where the op refuses these operands."""
         op = ops.get(target) if isinstance(target, str) else target
+        with asking(self.known):
+            return self._call(op, args, params, name)
+
+    def _call(self, op: ops.Op, args: tuple[Any, ...], params: dict[str, Any], name: str) -> Any:
         if op.expand is not None:
             return op.expand(self, *args, **params)
         types = map_nodes(args, lambda node: node.type)
@@ -154,11 +161,12 @@ class Graph:
         try:
             if op.canonical is not None:
                 params = op.canonical(*types, **params)
-            type = op.result_type(*types, **map_params(params))
-        except ops.CannotInfer:
-            if not op.otherwise:
+            params = {key: simplified_all(value) for key, value in params.items()}
+            type = simplified_type(op.result_type(*types, **map_params(params)))
+        except ops.CannotInfer as error:
+            if not op.otherwise or isinstance(error, UnknownSize):
                 raise
-            return self.call(op.otherwise, *args, name=name, **params)
+            return self._call(ops.get(op.otherwise), args, params, name)
         return self._add(name or op.name, "call", op.name, args, params, type)
 
     def store(self, target: Node, value: Any, name: str = "") -> Node:
@@ -172,7 +180,8 @@ class Graph:
         if version.kind == "constant":
             raise GraphError(f"%{version.name} is a constant and cannot be written")
         args, params = (version, value), {"region": region(target)}
-        type = ops.get("store").result_type(*map_nodes(args, lambda node: node.type), **params)
+        with asking(self.known):
+            type = ops.get("store").result_type(*map_nodes(args, lambda node: node.type), **params)
         return self._add(name or buffer(target).name, "call", "store", args, params, type)
 
     def view(self, node: Node, steps: Iterable[Step]) -> Node:
@@ -313,6 +322,25 @@ def map_params(params: Mapping[str, Any]) -> dict[str, Any]:
     return {key: map_nodes(value, lambda node: node.type) for key, value in params.items()}
 
 
+def simplified_all(value: Any) -> Any:
+    """``value`` with every size inside nested tuples in its simplest form."""
+    if isinstance(value, Expr):
+        return simplified(value)
+    if isinstance(value, tuple) and any(isinstance(item, Expr | tuple) for item in value):
+        return tuple(map(simplified_all, value))
+    return value
+
+
+def simplified_type(type: Any) -> Any:
+    """A type, or a tuple of types, with its sizes in their simplest form."""
+    if isinstance(type, tuple):
+        return tuple(map(simplified_type, type))
+    if isinstance(type, NumberType):
+        return replace(type, size=simplified_all(type.size))
+    shape = simplified_all(type.shape)
+    return type if shape is type.shape else replace(type, shape=shape)
+
+
 class Transformer:
     """Copies a graph node by node; a pass overrides the kinds it changes.
 
@@ -321,7 +349,7 @@ class Transformer:
 
     def __init__(self, graph: Graph) -> None:
         self.old = graph
-        self.graph = Graph(graph.name)
+        self.graph = Graph(graph.name, known=graph.known)
         self.new: dict[Node, Any] = {}
 
     def run(self) -> Graph:

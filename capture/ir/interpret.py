@@ -11,31 +11,35 @@ An analysis overrides what it changes: ``placeholder``, ``constant``, ``call`` o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from capture.errors import GraphError
-from capture.ir.graph import Graph, Node, map_nodes
+from capture.ir.graph import Graph, Node, Step
+from capture.ir.shapes import Expr, Symbol, evaluate
 
 
 class Interpreter:
-    """Evaluates nodes in program order; ``self.values`` maps each node to its value."""
+    """Evaluates nodes in program order; ``values`` maps nodes to values, ``sizes`` names of symbols to theirs."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.values: dict[Node, Any] = {}
+        self.sizes: dict[str, int] = {}
         self._last_use = _last_uses(graph)
 
     def run(self, *inputs: Any) -> tuple[Any, ...]:
         placeholders = self.graph.placeholders
         if len(inputs) != len(placeholders):
             raise GraphError(f"{self.graph.name} takes {len(placeholders)} inputs, {len(inputs)} were given")
-        self.values = {}
+        self.values, self.sizes = {}, {}
         given = dict(zip(placeholders, inputs, strict=True))
         for node in self.graph:
             if node.kind == "output":
                 return self.output(node, self.resolve(node.args))
-            self.values[node] = self.evaluate(node, given)
+            self.values[node] = value = self.evaluate(node, given)
+            for symbol, place in new_symbols(node, self.sizes):
+                self.sizes[symbol.name] = value if place is None else value.shape[place]
             for value in self._last_use.get(node, ()):
                 del self.values[value]
         raise GraphError(f"{self.graph.name} has no output")
@@ -49,8 +53,16 @@ class Interpreter:
         return self.call(node, self.resolve(node.args), params)
 
     def resolve(self, value: Any) -> Any:
-        """``value`` with nodes replaced by their values."""
-        return map_nodes(value, self.values.__getitem__)
+        """``value`` with nodes and sizes replaced by their values."""
+        if isinstance(value, Node):
+            return self.values[value]
+        if isinstance(value, Expr):
+            return evaluate(value, self.sizes)
+        if isinstance(value, tuple):
+            return tuple(map(self.resolve, value))
+        if isinstance(value, Step):
+            return Step(value.op, self.resolve(value.params))
+        return value
 
     def placeholder(self, node: Node, value: Any) -> Any:
         return value
@@ -65,6 +77,17 @@ class Interpreter:
 
     def output(self, node: Node, values: tuple[Any, ...]) -> tuple[Any, ...]:
         return values
+
+
+def new_symbols(node: Node, known: Container[str]) -> Iterator[tuple[Symbol, int | None]]:
+    """The size symbols that a value tells for the first time: each with its axis, or None for a Python int."""
+    shape = getattr(node.type, "shape", ())
+    for axis, size in enumerate(shape):
+        if isinstance(size, Symbol) and size.name not in known:
+            yield size, axis
+    size = getattr(node.type, "size", None)
+    if isinstance(size, Symbol) and size.name not in known:
+        yield size, None
 
 
 def _last_uses(graph: Graph) -> dict[Node, list[Node]]:

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Graph, Node, Step
+from capture.ir.interpret import new_symbols
 from capture.ir.op import Op, get
+from capture.ir.shapes import Expr, to_python
 
 _RECORDS = "from capture.ir.op import get as _op"
 
@@ -26,11 +28,14 @@ def python_source(graph: Graph) -> str:
     """Source of a module with one function, named as the graph, from the graph's inputs to the tuple of its results."""
     inputs = ", ".join(node.name for node in graph.placeholders)
     lines = [f"def {graph.name}({inputs}):"]
+    sizes: set[str] = set()
     for node in graph:
-        if node.kind == "placeholder":
-            continue
-        comment = f"  # {node.position}" if node.position else ""
-        lines.extend(f"    {line}{comment}" for line in _statements(node))
+        if node.kind != "placeholder":
+            comment = f"  # {node.position}" if node.position else ""
+            lines.extend(f"    {line}{comment}" for line in _statements(node))
+        for symbol, axis in new_symbols(node, sizes):
+            sizes.add(symbol.name)
+            lines.append(f"    {symbol.name} = {node.name}{'' if axis is None else f'.shape[{axis}]'}")
     imports = ["import numpy as np", *([_RECORDS] if any("_op(" in line for line in lines) else [])]
     return "\n".join([*imports, "", "", *lines, ""])
 
@@ -55,13 +60,17 @@ def _write_step(operand: str, step: Step) -> str:
 
 def write_call(op: Op, operands: tuple[str, ...], params: dict[str, Any]) -> str:
     """The expression that applies ``op`` to operands that are written already."""
-    if callable(op.source):
+    if callable(op.source) and not any(map(_has_sizes, params.values())):
         return op.source(*operands, **params)
     written = {name: write(value) for name, value in params.items()}
-    if op.source:
+    if op.source and not callable(op.source):
         return op.source.format(*operands, **written)
     given = [f"{name}={text}" for name, text in written.items() if text != write(op.defaults.get(name))]
     return f"{_callee(op)}({', '.join([*operands, *given])})"
+
+
+def _has_sizes(value: Any) -> bool:
+    return isinstance(value, Expr) or (isinstance(value, tuple) and any(map(_has_sizes, value)))
 
 
 def _callee(op: Op) -> str:
@@ -72,11 +81,13 @@ def _callee(op: Op) -> str:
 
 
 def write(value: Any) -> str:
-    """A literal, node or tuple of these as Python source."""
+    """A literal, size, node or tuple of these as Python source."""
     if isinstance(value, Node):
         return value.name
     if isinstance(value, tuple):
         return f"({', '.join(map(write, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, Expr):
+        return to_python(value)
     if isinstance(value, np.dtype):
         return f"np.dtype({value.str!r})"
     if isinstance(value, float) and not np.isfinite(value):

@@ -7,7 +7,7 @@
       return %subtract
 
 Literals are Python's, dtypes are written ``@f32``, sizes that are not constant ``{n + 1}``, views of a store's
-region ``<slice starts=(0,), …>``.
+region ``<slice starts=(0,), …>``. What is known of sizes stands in the first line: ``graph f where n == m; 1 <= n:``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir.graph import Graph, Node, Position, Step
-from capture.ir.shapes import Expr, evaluate, parse
+from capture.ir.shapes import Expr, Facts, evaluate, parse, parse_relation
+from capture.ir.sizes import Known
 from capture.ir.types import DTYPES_BY_SHORT_NAME, SHORT_NAMES, ArrayType, Layout, NumberType
 
 _READABLE = 16  # constants up to this many elements are written out, larger ones as base64
@@ -30,7 +31,9 @@ _READABLE = 16  # constants up to this many elements are written out, larger one
 
 # Formatting -------------------------------------------------------------------------------------------------------
 def format_graph(graph: Graph) -> str:
-    return "\n".join([f"graph {graph.name}:", *(f"  {_format_node(node)}" for node in graph), ""])
+    facts = "; ".join(map(str, graph.known.facts.relations))
+    header = f"graph {graph.name} where {facts}:" if facts else f"graph {graph.name}:"
+    return "\n".join([header, *(f"  {_format_node(node)}" for node in graph), ""])
 
 
 def _format_node(node: Node) -> str:
@@ -123,9 +126,10 @@ _LINE = re.compile(r"%(?P<name>\w+): (?P<type>.*?) = (?P<target>\w+)\((?P<argume
 def parse_graph(text: str) -> Graph:
     """The graph that ``text`` writes; GraphError names the line that does not parse."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or not (header := re.fullmatch(r"graph (\w+):", lines[0])):
-        raise GraphError("a graph's text begins with a line 'graph NAME:'")
-    graph = Graph(header[1])
+    if not lines or not (header := re.fullmatch(r"graph (\w+)(?: where (.*))?:", lines[0])):
+        raise GraphError("a graph's text begins with a line 'graph NAME:' or 'graph NAME where RELATION; …:'")
+    facts = Facts.of(*map(parse_relation, (header[2] or "").split("; "))) if header[2] else Facts()
+    graph = Graph(header[1], known=Known(facts))
     nodes: dict[str, Node] = {}
     for line in lines[1:]:
         try:

@@ -168,6 +168,11 @@ class NumberType:
     python: type
     size: Size | None = None
 
+    @property
+    def dtype(self) -> np.dtype:
+        """What compiled code keeps it in."""
+        return np.dtype(self.python)
+
     def __str__(self) -> str:
         return self.python.__name__ if self.size is None else f"{self.python.__name__}={self.size}"
 

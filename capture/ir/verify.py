@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from capture.errors import GraphError
 from capture.ir import op as ops
-from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
+from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root, simplified_type
+from capture.ir.sizes import asking
 
 
 def verify(graph: Graph) -> Graph:
@@ -66,11 +67,14 @@ def _types(graph: Graph) -> Iterator[str]:
             if op.infer is None:
                 continue
             types = map_nodes(node.args, lambda value: value.type)
-            expected = op.infer(*types, **map_params(node.params))
+            with asking(graph.known):
+                expected, given = (
+                    simplified_type(type) for type in (op.infer(*types, **map_params(node.params)), node.type)
+                )
         except (KeyError, ops.CannotInfer) as error:
             yield f"%{node.name}: no type: {error}"
             continue
-        if expected != node.type:
+        if expected != given:
             yield f"%{node.name} has type {node.type}, inference gives {expected}"
 
 

@@ -13,7 +13,7 @@ from capture.ir import op as ops
 from capture.ir.graph import Graph
 from capture.ir.interpret import Interpreter
 from capture.ir.op import CannotInfer
-from capture.ir.types import ArrayType, Layout, type_of
+from capture.ir.types import ArrayType, Layout, NumberType, type_of
 from capture.ir.verify import verify
 
 DTYPES = ("?", "i1", "i4", "i8", "u1", "u8", "f4", "f8")
@@ -101,6 +101,9 @@ def compare(actual: Any, expected: Any) -> None:
 def check_type(predicted: Any, actual: Any, exact: bool = True) -> None:
     """``dense`` and ``inner`` are promises that inference may leave out; everything else is exact."""
     expected = type_of(actual)
+    if isinstance(predicted, NumberType):
+        assert predicted == NumberType(expected.python, actual)
+        return
     assert isinstance(predicted, ArrayType)
     assert (predicted.dtype, predicted.shape, predicted.scalar) == (expected.dtype, expected.shape, expected.scalar)
     if predicted.layout is not None:
@@ -165,6 +168,9 @@ class Elements:
     def index(self, axis: int) -> Any:
         return np.indices(self.shape)[axis]
 
+    def position(self, size: int) -> Any:
+        return np.array(size)
+
 
 def loop_operands(op: ops.Op, operands: tuple[Any, ...], params: dict[str, Any]) -> list[np.ndarray]:
     """The operands as the kernel sees them: cast to the loop's dtypes."""
@@ -197,10 +203,11 @@ def test_elements_mean_what_the_reference_does(op: ops.Op) -> None:
                 continue
             if node.op is not op:
                 continue  # NumPy's own loop stands in
+            shape = getattr(node.type, "shape", ())
             element = op.lower.element(
-                Elements(node.type.shape), *loop_operands(op, operands, dict(node.params)), **node.params
+                Elements(shape), *loop_operands(op, operands, dict(node.params)), **node.params
             )
-            actual = np.broadcast_to(element.astype(node.type.dtype), node.type.shape)
+            actual = np.broadcast_to(element.astype(node.type.dtype), shape)
             expected = np.asarray(op.reference(*operands, **node.params))
             if "uninitialised" not in op.tags:
                 np.testing.assert_array_equal(actual, expected)

@@ -13,6 +13,7 @@ from capture.ir.ops import (
     ordering,
     pointwise,
     reductions,
+    sizes,
     views,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "ordering",
     "pointwise",
     "reductions",
+    "sizes",
     "views",
 ]

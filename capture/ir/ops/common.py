@@ -13,13 +13,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, reduce
-from math import isfinite
+from math import floor, isfinite
 from typing import Any
 
 import numpy as np
 
 from capture.ir.op import CannotInfer, ListLiteral
 from capture.ir.shapes import Expr, Size
+from capture.ir.sizes import UnknownSize, at_least, same, simplified
 from capture.ir.types import (
     PYTHON_NUMBERS,
     ArrayType,
@@ -171,12 +172,16 @@ def promoted(operands: Sequence[Any]) -> np.dtype:
 
 # Shapes -----------------------------------------------------------------------------------------------------------
 def broadcast_sizes(a: Size, b: Size) -> Size:
-    if a == b or (isinstance(b, int) and b == 1):
+    if isinstance(b, int) and b == 1:
         return a
     if isinstance(a, int) and a == 1:
         return b
-    if isinstance(a, Expr) or isinstance(b, Expr):
-        raise CannotInfer(f"whether the sizes {a} and {b} are equal is not known")
+    if same(a, b):
+        return b if isinstance(b, int) else a
+    if isinstance(a, Expr) and same(a, 1):
+        return b
+    if isinstance(b, Expr) and same(b, 1):
+        return a
     raise CannotInfer(f"operands could not be broadcast together: {a} and {b}")
 
 
@@ -192,7 +197,9 @@ def _broadcast(a: tuple[Size, ...], b: tuple[Size, ...]) -> tuple[Size, ...]:
 
 def static(size: Any, what: str) -> int:
     """``size`` as a plain int, when it is known."""
-    if isinstance(size, Expr | ArrayType | NumberType):
+    if isinstance(size, Expr):
+        raise UnknownSize(f"{what} is not known while compiling", size)
+    if isinstance(size, ArrayType | NumberType):
         raise CannotInfer(f"{what} is not known while compiling")
     if isinstance(size, bool | np.bool):
         raise CannotInfer(f"{what} is a bool")
@@ -205,10 +212,15 @@ def static(size: Any, what: str) -> int:
 def given_shape(shape: Any) -> tuple[Size, ...]:
     """A shape as users write it: an int or a tuple of ints, none negative."""
     sizes = shape if isinstance(shape, tuple) else (shape,)
-    sizes = tuple(size if isinstance(size, Expr) else static(size, "a size") for size in sizes)
-    if any(isinstance(size, int) and size < 0 for size in sizes):
+    sizes = tuple(size_or_int(size, "a size") for size in sizes)
+    if not all(at_least(size, 0) for size in sizes):
         raise CannotInfer("negative dimensions are not allowed")
     return sizes
+
+
+def size_or_int(value: Any, what: str) -> Size:
+    """An int that may be a size."""
+    return simplified(value) if isinstance(value, Expr) else static(value, what)
 
 
 def number_of_elements(shape: Sequence[Size]) -> Size:
@@ -216,8 +228,8 @@ def number_of_elements(shape: Sequence[Size]) -> Size:
 
 
 def surely_more(size: Size, than: float) -> bool:
-    """Whether a size is known to be larger than a number."""
-    return (size.range[0] if isinstance(size, Expr) else size) > than
+    """Whether a size is larger than a number."""
+    return size > than if isinstance(size, int) else at_least(size, floor(than) + 1)
 
 
 # Axes -------------------------------------------------------------------------------------------------------------

@@ -30,8 +30,10 @@ from capture.ir.ops.common import (
     require_array,
     require_value,
     shape_of,
-    static,
+    size_or_int,
 )
+from capture.ir.shapes import Expr, Size, floordiv, is_static, maximum
+from capture.ir.sizes import UnknownSize, at_least, simplified
 from capture.ir.types import ArrayType, NumberType
 
 
@@ -234,16 +236,24 @@ def _canonical_arange(start: Any, stop: Any, step: Any, dtype: Any) -> dict[str,
         start, stop = 0, start
     step = 1 if step is None else step
     for number in (start, stop, step):
-        if type(number) not in (int, float) or not isfinite(number):
+        if not isinstance(number, Expr) and (type(number) not in (int, float) or not isfinite(number)):
             raise CannotInfer("the bounds of arange are not known numbers")
-    if step == 0:
+    if not is_static((start, stop, step)):
+        _require_whole(start, stop, step)
+    elif step == 0:
         raise CannotInfer("Maximum allowed size exceeded")
     if dtype is None:
-        dtype = np.result_type(start, stop, step)
+        dtype = np.result_type(*(0 if isinstance(number, Expr) else number for number in (start, stop, step)))
     dtype = given_dtype(dtype)
     if dtype.kind == "b":
         raise CannotInfer("arange of bool")
     return {"start": start, "stop": stop, "step": step, "dtype": dtype}
+
+
+def _require_whole(start: Any, stop: Any, step: Any) -> None:
+    """Bounds that are sizes go with ints and a step that is known."""
+    if any(type(number) is float for number in (start, stop, step)) or isinstance(step, Expr) or step == 0:
+        raise UnknownSize("arange from sizes in steps that are no known int", start, stop, step)
 
 
 def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]:
@@ -254,8 +264,11 @@ def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]
     return first, second, difference
 
 
-def arange_length(start: Any, stop: Any, step: Any) -> int:
+def arange_length(start: Any, stop: Any, step: Any) -> Size:
     """NumPy's own: the quotient as a double, rounded up."""
+    if not is_static((start, stop)):
+        span = stop - start if step > 0 else start - stop
+        return simplified(maximum(floordiv(span + abs(step) - 1, abs(step)), 0))
     quotient = float((stop - start) / step)
     if not isfinite(quotient) or (quotient == 0.0 and stop != start):
         raise CannotInfer("arange whose length is not certain")
@@ -264,12 +277,28 @@ def arange_length(start: Any, stop: Any, step: Any) -> int:
 
 def _infer_arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> ArrayType:
     length = arange_length(start, stop, step)
-    if length:
+    if not is_static((start, length)):
+        _require_bounds(start, stop, dtype)
+    elif length:
         _arange_ends(start, step, dtype)
     return allocated(dtype, (length,))
 
 
+def _require_bounds(start: Size, stop: Size, dtype: np.dtype) -> None:
+    """Refuse elements that may not fit their dtype; doubles hold them exactly, singles may round each differently."""
+    if dtype in (np.float64, np.int64):
+        return
+    if dtype.kind not in "iu":
+        raise UnknownSize(f"arange of unknown length as {dtype}", start, stop)
+    limits = np.iinfo(dtype)
+    if not all(at_least(end, int(limits.min)) and at_least(int(limits.max), end) for end in (start, stop)):
+        raise CannotInfer(f"arange beyond the range of {dtype}")
+
+
 def _arange_element(s: Any, start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
+    if not is_static((start, stop)):
+        step_value = s.constant(step, np.dtype("i8"))
+        return s.cast(s.add(s.position(start), s.multiply(s.index(0), step_value)), dtype)
     first, second, difference = _arange_ends(start, step, dtype)
     index = s.index(0)
     product = s.multiply(s.cast(index, dtype), s.constant(difference, dtype))
@@ -302,9 +331,9 @@ define(
 
 
 # eye, tri, linspace -----------------------------------------------------------------------------------------------
-def _known_int(value: Any, what: str) -> int:
-    number = static(value, what)
-    if number < 0 and what != "k":
+def _known_int(value: Any, what: str) -> Size:
+    number = size_or_int(value, what)
+    if what != "k" and not at_least(number, 0):
         raise CannotInfer(f"{what} is negative")
     return number
 
@@ -316,8 +345,8 @@ def _canonical_matrix(N: Any, M: Any, k: Any, dtype: Any) -> dict[str, Any]:
 
 
 def _matrix_record(name: str, function: Any, comparison: str) -> None:
-    def element(s: Any, N: int, M: int, k: int, dtype: np.dtype) -> Any:
-        place = s.add(s.index(0), s.constant(k, np.dtype("i8")))
+    def element(s: Any, N: Size, M: Size, k: Size, dtype: np.dtype) -> Any:
+        place = s.add(s.index(0), s.position(k))
         return s.cast(getattr(s, comparison)(place, s.index(1)), dtype)
 
     define(
@@ -352,6 +381,8 @@ def _canonical_linspace(start: Any, stop: Any, num: Any, endpoint: Any, dtype: A
     if dtype.kind != "f":
         raise CannotInfer("linspace of integers")
     num = _known_int(num, "num")
+    if isinstance(num, Expr) and not at_least(num, 2):
+        raise UnknownSize("linspace of fewer than two numbers", num)
     return {"start": float(start), "stop": float(stop), "num": num, "endpoint": bool(endpoint), "dtype": dtype}
 
 
@@ -361,6 +392,8 @@ def _linspace_element(s: Any, start: float, stop: float, num: int, endpoint: boo
     delta = stop - start
     index = s.index(0)
     value = s.cast(index, double)
+    if isinstance(divisions, Expr):
+        return _linspace_of_unknown(s, start, stop, divisions, endpoint, dtype)
     if divisions > 0 and delta / divisions == 0:
         value = s.multiply(s.divide(value, s.constant(float(divisions), double)), s.constant(delta, double))
     else:
@@ -369,6 +402,20 @@ def _linspace_element(s: Any, start: float, stop: float, num: int, endpoint: boo
     if endpoint and num > 1:
         last = s.equal(index, s.constant(num - 1, np.dtype("i8")))
         value = s.where(last, s.constant(stop, double), value)
+    return s.cast(value, dtype)
+
+
+def _linspace_of_unknown(s: Any, start: float, stop: float, divisions: Expr, endpoint: bool, dtype: np.dtype) -> Any:
+    """The same with ``divisions`` a size: the step is computed with the elements."""
+    double = np.dtype("f8")
+    delta, index = s.constant(stop - start, double), s.index(0)
+    count, value = s.cast(s.position(divisions), double), s.cast(index, double)
+    step = s.divide(delta, count)
+    tiny = s.multiply(s.divide(value, count), delta)
+    value = s.where(s.equal(step, s.constant(0.0, double)), tiny, s.multiply(value, step))
+    value = s.add(value, s.constant(start, double))
+    if endpoint:
+        value = s.where(s.equal(index, s.position(divisions)), s.constant(stop, double), value)
     return s.cast(value, dtype)
 
 
@@ -456,7 +503,7 @@ def _triangle(keeps_lower: bool) -> Any:
         if base.ndim < 2:
             raise CannotInfer("a triangle of fewer than two axes")
         mask = graph.call(
-            "tri", N=base.shape[-2], M=base.shape[-1], k=k if keeps_lower else static(k, "k") - 1, dtype=bool
+            "tri", N=base.shape[-2], M=base.shape[-1], k=k if keeps_lower else size_or_int(k, "k") - 1, dtype=bool
         )
         zero = base.dtype.type(0).item()
         return graph.call("where", mask, m, zero) if keeps_lower else graph.call("where", mask, zero, m)

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, ListLiteral, Pointwise, Strided, ViewOf, define
-from capture.ir.ops.common import QUIET, operand_type, require_array, static
+from capture.ir.ops.common import QUIET, operand_type, require_array, size_or_int, static
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
-from capture.ir.shapes import Expr, Size
+from capture.ir.shapes import Expr, Size, floordiv, maximum, minimum
+from capture.ir.sizes import at_least, simplified
 from capture.ir.types import ArrayType, scalar_type
 
 SAMPLES = ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]],)
@@ -161,25 +162,45 @@ def basic_key(shape: tuple[Size, ...], key: Any) -> Basic:
 
 
 def _sliced(item: slice, size: Size) -> tuple[Size, int, Size]:
-    if item == slice(None):
+    if item.start is item.stop is item.step is None:
         return 0, 1, size
-    parts = [None if part is None else static(part, "a slice bound") for part in (item.start, item.stop, item.step)]
-    if parts[2] == 0:
+    start, stop = (None if part is None else size_or_int(part, "a slice bound") for part in (item.start, item.stop))
+    step = 1 if item.step is None else static(item.step, "a slice step")
+    if step == 0:
         raise CannotInfer("slice step cannot be zero")
-    span = range(static(size, "a sliced size"))[slice(*parts)]
-    return (span.start if len(span) else 0), span.step, len(span)
+    if all(part is None or isinstance(part, int) for part in (start, stop, size)):
+        span = range(size)[slice(start, stop, step)]  # type: ignore[arg-type, misc]
+        return (span.start if len(span) else 0), step, len(span)
+    return _forwards(start, stop, step, size) if step > 0 else _backwards(start, stop, step, size)
 
 
-def _position(item: Any, size: Size) -> int:
-    if isinstance(item, bool | np.bool | Expr) or not hasattr(item, "__index__"):
+def _forwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:
+    """``start:stop:step`` of an axis whose size, or whose bounds, are not constant; nothing need be in bounds."""
+    low = 0 if start is None else start if at_least(start, 0) else maximum(size + start, 0)
+    high = size if stop is None else minimum(stop, size) if at_least(stop, 0) else size + stop
+    span = simplified(maximum(high - low, 0))
+    return simplified(minimum(low, size)), step, simplified(floordiv(span + step - 1, step))
+
+
+def _backwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:
+    """The same for a negative step: from the last element down to behind ``stop``."""
+    high = size - 1 if start is None else minimum(start, size - 1) if at_least(start, 0) else size + start
+    low = -1 if stop is None else stop if at_least(stop, 0) else maximum(size + stop, -1)
+    span = simplified(maximum(high - low, 0))
+    return simplified(maximum(high, 0)), step, simplified(floordiv(span - step - 1, -step))
+
+
+def _position(item: Any, size: Size) -> Size:
+    if isinstance(item, bool | np.bool) or not (isinstance(item, Expr) or hasattr(item, "__index__")):
         raise CannotInfer(f"an index of type {type(item).__name__}")
     if isinstance(item, np.ndarray):
         raise CannotInfer("an index that is an array")
-    size = static(size, "an indexed size")
-    index = operator.index(item)
-    if not -size <= index < size:
-        raise CannotInfer(f"index {index} is out of bounds for axis with size {size}")
-    return index % size
+    index: Size = item if isinstance(item, Expr) else operator.index(item)
+    if at_least(index, 0) and at_least(size, index + 1):
+        return index
+    if not at_least(index, 0) and at_least(size + index, 0):
+        return simplified(size + index)
+    raise CannotInfer(f"index {index} is out of bounds for axis with size {size}")
 
 
 def region_of(graph: Any, a: Any, key: Any) -> tuple[Any, bool]:

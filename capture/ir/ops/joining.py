@@ -16,7 +16,6 @@ import numpy as np
 from capture.ir.op import CannotInfer, Join, define
 from capture.ir.ops.common import (
     allocated,
-    broadcast_sizes,
     known_layout,
     lowered,
     one_axis,
@@ -24,6 +23,7 @@ from capture.ir.ops.common import (
     require_visible_order,
 )
 from capture.ir.ops.views import raveled
+from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType
 
 SAMPLES = ([[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]])
@@ -84,7 +84,7 @@ def _infer_concatenate(*arrays: Any, axis: int) -> ArrayType:
         for k in range(ndim):
             if k == axis:
                 shape[k] = shape[k] + array.shape[k]
-            elif broadcast_sizes(shape[k], array.shape[k]) != shape[k] or shape[k] != array.shape[k]:
+            elif not same(shape[k], array.shape[k]):
                 raise CannotInfer("all the input array dimensions except for the concatenation axis must match")
     require_visible_order(types, shape)
     return allocated(dtype, shape, _join_order(types))
@@ -123,7 +123,7 @@ def _node(graph: Any, item: Any) -> Any:
 
 def _stack(graph: Any, arrays: Any, axis: Any = 0) -> Any:
     nodes = [_node(graph, item) for item in _arrays_of(arrays)]
-    if len({node.type.shape for node in nodes}) != 1:
+    if not all(same_shape(nodes[0].type.shape, node.type.shape) for node in nodes[1:]):
         raise CannotInfer("all input arrays must have the same shape")
     place = one_axis(axis, nodes[0].type.ndim + 1)
     expanded = [graph.call("expand", node, axes=(place,)) for node in nodes]

@@ -34,6 +34,7 @@ from capture.ir.ops.common import (
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
 from capture.ir.shapes import Size, product
+from capture.ir.sizes import at_least, same, same_shape
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
 
 MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]
@@ -139,7 +140,7 @@ extern(
 # interp, convolve, correlate --------------------------------------------------------------------------------------
 def _infer_interp(x: Any, xp: Any, fp: Any) -> ArrayType:
     points, values = require_array(xp, "interp"), require_array(fp, "interp")
-    if points.ndim != 1 or values.shape != points.shape or not isinstance(points.shape[0], int) or not points.shape[0]:
+    if points.ndim != 1 or not same_shape(values.shape, points.shape) or not at_least(points.shape[0], 1):
         raise CannotInfer("interp needs as many points as values")
     return value_or_array(np.float64, () if is_literal(x) else require_value(x, "interp").shape)
 
@@ -151,10 +152,13 @@ extern(
 
 def _infer_convolve(a: Any, v: Any, mode: str) -> ArrayType:
     one, other = require_array(a, "convolve"), require_array(v, "convolve")
-    sizes = [static(size, "a size") for operand in (one, other) for size in operand.shape]
-    if one.ndim != 1 or other.ndim != 1 or 0 in sizes or mode not in ("full", "same", "valid"):
+    if one.ndim != 1 or other.ndim != 1 or mode not in ("full", "same", "valid"):
         raise CannotInfer("convolve needs two vectors and a mode")
-    long, short = max(sizes), min(sizes)
+    long, short = one.shape[0], other.shape[0]
+    if not at_least(long, 1) or not at_least(short, 1):
+        raise CannotInfer("convolve of nothing")
+    if not at_least(long, short):
+        long, short = short, long
     length = {"full": long + short - 1, "same": long, "valid": long - short + 1}[mode]
     return allocated(lowered(np.result_type(one.dtype, other.dtype)), (length,))
 
@@ -239,7 +243,7 @@ extern(
 def _matrices(a: Any, what: str) -> tuple[ArrayType, np.dtype]:
     """Square matrices, one or a row of them, and the dtype of the computation."""
     base = require_array(a, what)
-    if base.ndim not in (2, 3) or base.shape[-1] != base.shape[-2]:
+    if base.ndim not in (2, 3) or not same(base.shape[-1], base.shape[-2]):
         raise CannotInfer(f"{what} of anything but square matrices")
     return base, base.dtype if base.dtype.kind == "f" else np.dtype("f8")
 
@@ -257,7 +261,7 @@ def _infer_det(a: Any) -> ArrayType:
 def _infer_solve(a: Any, b: Any) -> ArrayType:
     base, dtype = _matrices(a, "solve")
     right = require_array(b, "solve")
-    if base.ndim != 2 or right.ndim not in (1, 2) or right.shape[0] != base.shape[0]:
+    if base.ndim != 2 or right.ndim not in (1, 2) or not same(right.shape[0], base.shape[0]):
         raise CannotInfer("solve with stacked or unequal operands")
     other = right.dtype if right.dtype.kind == "f" else np.dtype("f8")
     return allocated(np.result_type(dtype, other), right.shape)

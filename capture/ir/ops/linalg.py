@@ -27,6 +27,7 @@ from capture.ir.ops.common import (
 from capture.ir.ops.pointwise import UFUNC
 from capture.ir.ops.views import raveled
 from capture.ir.shapes import Size
+from capture.ir.sizes import same
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
 
 MATRICES = (
@@ -39,7 +40,7 @@ STACKED = (([[[1.0, 2.0]], [[3.0, 4.0]]], [[1.0, 2.0], [3.0, 4.0]]),)
 
 
 def _require_equal(one: Size, other: Size) -> None:
-    if one != other:
+    if not same(one, other):
         raise CannotInfer(f"the inner sizes {one} and {other} of a product differ")
 
 

@@ -16,6 +16,7 @@ from capture.ir.graph import Step
 from capture.ir.op import CannotInfer, Store, define, get
 from capture.ir.ops.common import broadcast_shapes, is_literal, kind_of, require_array
 from capture.ir.ops.creation import literal_as
+from capture.ir.sizes import same_shape
 from capture.ir.types import ArrayType, NumberType
 
 
@@ -41,7 +42,7 @@ def _require_storable(value: Any, target: ArrayType) -> None:
             raise CannotInfer("a number that is not known may not fit the array")
     elif value.scalar and value.dtype.kind == "f" and target.dtype.kind in "iu":
         raise CannotInfer("NumPy converts a float scalar to some integers by way of Python, which may raise")
-    elif broadcast_shapes([value.shape, target.shape]) != target.shape:
+    elif not same_shape(broadcast_shapes([value.shape, target.shape]), target.shape):
         raise CannotInfer(f"could not broadcast input array from shape {value.shape} into shape {target.shape}")
 
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Extern, define
-from capture.ir.ops.common import allocated, copy_order, one_axis, operand_type, require_array, static
+from capture.ir.ops.common import allocated, copy_order, one_axis, operand_type, require_array, size_or_int, static
 from capture.ir.ops.views import raveled
+from capture.ir.shapes import Size, maximum, modulo
+from capture.ir.sizes import simplified
 from capture.ir.types import ArrayType
 
 SAMPLES = ([[3.0, np.nan, -1.0], [2.0, 2.0, 0.0]],)
@@ -88,10 +90,18 @@ define(
 
 
 # roll, diff -------------------------------------------------------------------------------------------------------
-def _cut(graph: Any, a: Any, axis: int, start: int, stop: int) -> Any:
+def _cut(graph: Any, a: Any, axis: int, start: int | None, stop: int | None) -> Any:
     """``a[start:stop]`` along one axis."""
     key = tuple(slice(start, stop) if k == axis else slice(None) for k in range(a.type.ndim))
     return graph.call("getitem", a, key=key)
+
+
+def _part(graph: Any, a: Any, axis: int, start: Size, size: Size) -> Any:
+    """``size`` elements from ``start`` on along one axis."""
+    ndim = a.type.ndim
+    starts = tuple(start if k == axis else 0 for k in range(ndim))
+    sizes = (*a.type.shape[:axis], size, *a.type.shape[axis + 1 :])
+    return graph.call("slice", a, starts=starts, steps=(1,) * ndim, sizes=sizes)
 
 
 def _canonical_roll(a: Any, shift: Any, axis: Any) -> dict[str, Any]:
@@ -105,11 +115,11 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return graph.call("reshape", _roll(graph, raveled(graph, a), shift, 0), shape=base.shape)
     axis = one_axis(axis, base.ndim)
-    size = static(base.shape[axis], "the rolled size")
-    offset = static(shift, "the shift") % max(size, 1)
-    if offset == 0:
+    size = base.shape[axis]
+    offset = simplified(modulo(size_or_int(shift, "the shift"), maximum(size, 1)))
+    if isinstance(offset, int) and offset == 0:
         return graph.call("copy", a, order="K")
-    parts = (_cut(graph, a, axis, size - offset, size), _cut(graph, a, axis, 0, size - offset))
+    parts = (_part(graph, a, axis, size - offset, offset), _part(graph, a, axis, 0, size - offset))
     return graph.call("concatenate", *parts, axis=axis)
 
 
@@ -124,8 +134,7 @@ def _diff(graph: Any, a: Any, n: Any = 1, axis: Any = -1) -> Any:
     if times < 0 or not base.ndim:
         raise CannotInfer("order must be non-negative")
     for _ in range(times):
-        size = static(a.type.shape[axis], "a size")
-        after, before = _cut(graph, a, axis, 1, size), _cut(graph, a, axis, 0, max(size - 1, 0))
+        after, before = _cut(graph, a, axis, 1, None), _cut(graph, a, axis, None, -1)
         a = graph.call("not_equal" if base.dtype.kind == "b" else "subtract", after, before)
     return a
 

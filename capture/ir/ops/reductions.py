@@ -27,7 +27,8 @@ from capture.ir.ops.common import (
     require_visible_order,
     surely_more,
 )
-from capture.ir.shapes import Size, product
+from capture.ir.shapes import Expr, Size, product
+from capture.ir.sizes import UnknownSize, simplified
 from capture.ir.types import ArrayType, keep_order, scalar_type
 
 SAMPLES = (
@@ -105,8 +106,6 @@ def _infer(name: str, empty_is_defined: bool) -> Callable[..., ArrayType]:
             raise CannotInfer(f"{name} of nothing")
         if type(ddof) not in (int, float) or not surely_more(items, ddof or -1):
             raise CannotInfer("degrees of freedom that may not be positive")
-        if name in ("mean", "var", "std") and not isinstance(items, int):
-            raise CannotInfer("the number of elements is not known")
         return reduced(base, axis, dtype or natural_dtype(name, lowered(base.dtype)), keepdims)
 
     return infer
@@ -199,6 +198,12 @@ for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
 def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
     """``true_divide(total, divisor)`` in the dtype of ``total``, rounded as by way of float64."""
     dtype = total.type.dtype
+    if isinstance(divisor, Expr):
+        number = graph.call("size_number", size=divisor)
+        if dtype == np.float64:
+            return graph.call("divide", total, number)
+        exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), number)
+        return graph.call("astype", exact, dtype=dtype)
     if float(dtype.type(divisor)) == float(divisor):
         return graph.call("divide", total, float(divisor))
     exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), float(divisor))
@@ -224,7 +229,16 @@ def _expand_var(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: flo
         if _SQUARES and a.type.dtype.kind != "b"
         else graph.call("multiply", deviation, deviation)
     )
-    return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims), max(items - ddof, 0))
+    return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims), _degrees(items, ddof))
+
+
+def _degrees(items: Any, ddof: float) -> Any:
+    """``items - ddof``, which inference found to be positive."""
+    if isinstance(items, int):
+        return max(items - ddof, 0)
+    if not float(ddof).is_integer():
+        raise UnknownSize("degrees of freedom that are no int", items)
+    return simplified(items - int(ddof))
 
 
 def _expand_std(graph: Any, a: Any, **params: Any) -> Any:

@@ -27,7 +27,6 @@ from capture.ir.ops.common import (
     one_axis,
     operand_type,
     require_array,
-    static,
 )
 from capture.ir.ops.strides import (
     contiguity,
@@ -36,7 +35,8 @@ from capture.ir.ops.strides import (
     reshaped_layout,
     reshaped_strides,
 )
-from capture.ir.shapes import Size
+from capture.ir.shapes import Size, floordiv, maximum, modulo
+from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType, Layout, array_type
 
 SAMPLES = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],)
@@ -94,7 +94,7 @@ def _canonical_squeeze(a: Any, axes: Any) -> dict[str, Any]:
 
 def _infer_squeeze(a: Any, axes: tuple[int, ...]) -> ArrayType:
     base = require_array(a, "squeeze")
-    if any(base.shape[axis] != 1 for axis in axes):
+    if not all(same(base.shape[axis], 1) for axis in axes):
         raise CannotInfer("cannot select an axis to squeeze out which has size not equal to one")
     layout = base.layout and replace(base.layout, ranks=_without(base.layout.ranks, axes))
     return viewed(base, _without(base.shape, axes), layout)
@@ -167,10 +167,10 @@ def _canonical_broadcast_to(a: Any, shape: Any) -> dict[str, Any]:
 
 def _infer_broadcast_to(a: Any, shape: tuple[Size, ...]) -> ArrayType:
     base = require_array(a, "broadcast_to")
-    if len(shape) < base.ndim or broadcast_shapes([base.shape, shape]) != shape:
+    if len(shape) < base.ndim or not same_shape(broadcast_shapes([base.shape, shape]), shape):
         raise CannotInfer(f"shape {base.shape} does not broadcast to {shape}")
     new = len(shape) - base.ndim
-    repeats = any(size != old for size, old in zip(shape, (1,) * new + base.shape, strict=True))
+    repeats = not same_shape(shape, (1,) * new + base.shape)
     layout = base.layout and replace(
         base.layout, ranks=(0,) * new + base.layout.ranks, dense=base.layout.dense and not repeats
     )
@@ -214,11 +214,11 @@ def _canonical_reshape(a: Any, shape: Any) -> dict[str, Any]:
     if unknown:
         rest = number_of_elements(given_shape(tuple(size for axis, size in enumerate(sizes) if axis != unknown[0])))
         total = number_of_elements(base.shape)
-        if rest == 0 or total % rest != 0:
+        if same(rest, 0) or not same(modulo(total, rest), 0):
             raise CannotInfer(f"cannot reshape array of size {total} into shape {sizes}")
-        sizes = (*sizes[: unknown[0]], total // rest, *sizes[unknown[0] + 1 :])
+        sizes = (*sizes[: unknown[0]], floordiv(total, rest), *sizes[unknown[0] + 1 :])
     sizes = given_shape(sizes)
-    if number_of_elements(sizes) != number_of_elements(base.shape):
+    if not same(number_of_elements(sizes), number_of_elements(base.shape)):
         raise CannotInfer(f"cannot reshape array of shape {base.shape} into shape {sizes}")
     return {"shape": sizes}
 
@@ -403,9 +403,7 @@ def _squeeze(graph: Any, a: Any, axis: Any = None) -> Any:
     """NumPy gives the very same array when there is nothing to squeeze."""
     base = require_array(operand_type(a), "squeeze")
     if axis is None:
-        if any(not isinstance(size, int) for size in base.shape):
-            raise CannotInfer("which axes have size one is not known")
-        axes = tuple(position for position, size in enumerate(base.shape) if size == 1)
+        axes = tuple(position for position, size in enumerate(base.shape) if same(size, 1))
         return graph.call("squeeze", a, axes=axes) if axes else a
     return graph.call("squeeze", a, axes=axis)
 
@@ -454,11 +452,10 @@ def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
     if not base.ndim:
         return graph.call("scalar", m)
     axes = many_axes(axis, base.ndim)
-    ends = [static(size, "a flipped size") - 1 if k in axes else 0 for k, size in enumerate(base.shape)]
     return graph.call(
         "slice",
         m,
-        starts=tuple(max(end, 0) for end in ends),
+        starts=tuple(maximum(size - 1, 0) if k in axes else 0 for k, size in enumerate(base.shape)),
         steps=tuple(-1 if k in axes else 1 for k in range(base.ndim)),
         sizes=base.shape,
     )

@@ -89,7 +89,7 @@ def _keeps_order(base: ArrayType, axes: tuple[int, ...]) -> bool:
 
 
 def _takes_all(base: ArrayType, starts: Any, steps: Any, sizes: Any) -> bool:
-    return sizes == base.shape and not any(starts) and all(step == 1 for step in steps)
+    return sizes == base.shape and all(start == 0 for start in starts) and all(step == 1 for step in steps)
 
 
 def _of_float(graph: Graph, x: Any, a: Node) -> Any:

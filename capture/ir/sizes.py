@@ -1,0 +1,89 @@
+"""What is known of the sizes in a graph, and how inference asks about them.
+
+In: a question about two sizes (``same(n, m)``, ``at_least(n, 1)``) while an op's type is inferred. Out: True or False.
+Numbers answer for themselves; what the facts of the graph leave open is answered by whoever builds it: the tracer
+looks at the sizes it has in hand and notes what it saw as a guard, everybody else refuses with ``UnknownSize``.
+
+>>> n, known = Symbol("n"), Known(Facts.of(le(1, Symbol("n"))))
+>>> with asking(known):
+...     at_least(n, 1), same(n + 1, n)
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from capture.ir.op import CannotInfer
+from capture.ir.shapes import Expr, Facts, Relation, Size, eq, le
+
+
+class UnknownSize(CannotInfer):
+    """The op needs to know more about these sizes than anybody can tell: it takes them as constants, or not at all."""
+
+    def __init__(self, message: str, *sizes: Size) -> None:
+        super().__init__(message)
+        self.sizes = sizes
+
+
+class Known:
+    """The facts about the sizes of one graph. They grow while the graph is built."""
+
+    def __init__(self, facts: Facts | None = None) -> None:
+        self.facts = Facts() if facts is None else facts
+
+    def answer(self, relation: Relation) -> bool:
+        """Whether the relation holds; a subclass may decide it."""
+        verdict = self.facts.decide(relation)
+        if verdict is None:
+            raise UnknownSize(f"whether {relation} is not known", relation.left, relation.right)
+        return verdict
+
+
+_NOTHING = Known()
+_asked: ContextVar[Known] = ContextVar("asked", default=_NOTHING)
+
+
+@contextmanager
+def asking(known: Known) -> Iterator[None]:
+    """Questions go to ``known``."""
+    token = _asked.set(known)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def ask(relation: Relation) -> bool:
+    """Whether the relation holds in the graph that is being built."""
+    return _asked.get().answer(relation)
+
+
+def is_implied(relation: Relation) -> bool:
+    """Whether the relation is known to hold already; nothing is noted."""
+    return _asked.get().facts.implied(relation)
+
+
+def same(a: Size, b: Size) -> bool:
+    """Whether two sizes are equal."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return a == b or ask(eq(a, b))
+
+
+def same_shape(a: tuple[Size, ...], b: tuple[Size, ...]) -> bool:
+    return len(a) == len(b) and all(map(same, a, b))
+
+
+def at_least(size: Size, bound: Size) -> bool:
+    """Whether a size is ``bound`` or more."""
+    if isinstance(size, int) and isinstance(bound, int):
+        return size >= bound
+    return ask(le(bound, size))
+
+
+def simplified(size: Size) -> Size:
+    """An equal size in the simplest form that the facts allow."""
+    return _asked.get().facts.simplify(size) if isinstance(size, Expr) else size

@@ -1,0 +1,101 @@
+"""Graphs whose sizes are symbols: one compiled graph serves every size, as NumPy does."""
+
+import numpy as np
+import pytest
+
+from capture.inductor.compile import compile_graph
+from capture.ir.graph import Graph
+from capture.ir.interpret import interpret
+from capture.ir.shapes import Facts, Symbol, ge
+from capture.ir.sizes import Known, UnknownSize
+from capture.ir.text import parse_graph
+from capture.ir.types import array_type
+
+N, M = Symbol("n"), Symbol("m")
+SHAPES = ((3, 4), (17, 5), (2, 2), (40, 300), (1000, 3))
+
+
+def softmax(g, x):
+    shifted = g.call("exp", g.call("subtract", x, g.call("max", x, axis=-1, keepdims=True)))
+    return g.call("divide", shifted, g.call("sum", shifted, axis=-1, keepdims=True))
+
+
+def neighbours(g, x):
+    after, before = (g.call("getitem", x, key=key) for key in (slice(1, None), slice(None, -1)))
+    return g.call("subtract", after, before)
+
+
+def regrouped(g, x):
+    return g.call("reshape", g.call("np_reshape", g.call("add", x, 1.0), (-1,)), shape=(M, N))
+
+
+def cut(key):
+    def program(g, x):
+        return g.call("multiply", g.call("getitem", x, key=key), 0.5)
+
+    return program
+
+
+def counted(g, x):
+    return g.call("add", g.call("arange", start=N), g.call("sum", x, axis=1))
+
+
+def stored(g, x):
+    y = g.call("add", x, 0.0)
+    return g.store(g.call("getitem", y, key=(slice(1, None), slice(None, None, 2))), 7.0)
+
+
+PROGRAMS = {
+    "mean along": lambda g, x: g.call("mean", x, axis=1, keepdims=True),
+    "mean of all": lambda g, x: g.call("mean", x),
+    "variance": lambda g, x: g.call("var", x, axis=0, ddof=1),
+    "softmax": softmax,
+    "neighbours": neighbours,
+    "regrouped": regrouped,
+    "flip": lambda g, x: g.call("add", g.call("flip", x), 0.5),
+    "roll": lambda g, x: g.call("roll", x, 3, axis=0),
+    "arange": counted,
+    "linspace": lambda g, x: g.call("linspace", start=0, stop=2.5, num=N),
+    "gram": lambda g, x: g.call("matmul", x, g.call("transpose", x)),
+    "tril": lambda g, x: g.call("tril", x),
+    "concatenate": lambda g, x: g.call("np_concatenate", (x, x), axis=1),
+    "size as operand": lambda g, x: g.call("multiply", x, g.call("size_number", size=N * M + 1)),
+    "store": stored,
+    **{
+        str(key): cut(key)
+        for key in (
+            slice(None, None, -1), slice(None, None, -2), slice(-2, None), slice(1, -1), slice(None, 5), slice(5, None),
+            (slice(None), slice(-3, -1)), (slice(None), 1), (-1, slice(None)), slice(None, 0, -1), slice(6, 2, -1),
+            (slice(1, None, 3), None, slice(None, None, 2)),
+        )
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_one_graph_serves_all_sizes(program):
+    graph = Graph("g", known=Known(Facts.of(ge(N, 2), ge(M, 2))))
+    x = graph.placeholder("x", array_type("f8", (N, M)))
+    graph.output(program(graph, x))
+    graph.lint()
+    assert parse_graph(str(graph)) == graph
+    run = compile_graph(graph)
+    source: dict = {}
+    exec(graph.python_code(), source)
+    for shape in SHAPES:
+        x = np.arange(shape[0] * shape[1], dtype=float).reshape(shape) % 11 - 3
+        (want,), (got,), (written,) = interpret(graph, x), run(x), source["g"](x)
+        assert (got.shape, got.dtype, got.strides) == (want.shape, want.dtype, want.strides)
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+        np.testing.assert_array_equal(written, want)
+
+
+def test_what_is_not_known_is_refused():
+    graph = Graph()
+    x = graph.placeholder("x", array_type("f8", (N,)))
+    y = graph.placeholder("y", array_type("f8", (M,)))
+    with pytest.raises(UnknownSize, match="n == m"):
+        graph.call("add", x, y)
+    with pytest.raises(UnknownSize, match="1 <= n"):
+        graph.call("max", x)
+    assert [node.name for node in graph] == ["x", "y"]
