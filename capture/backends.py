@@ -36,13 +36,13 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """The graph as it is, run with NumPy.
 
     What would raise or warn leaves the region to plain Python, which does so at the user's line; but a graph that
-    writes its inputs cannot be left half-way, and warns from within the interpreter.
+    writes its inputs cannot be left half-way, and its warnings are moved to that line.
     """
-    from capture.ir.interpret import Interpreter
+    from capture.ir.interpret import Interpreter, Placed
 
-    run = Interpreter(graph).run
     if graph.written:
-        return run
+        return Placed(graph).run
+    run = Interpreter(graph).run
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
         modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}

@@ -16,6 +16,7 @@ from capture.ir.op import CannotInfer
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import type_of
 from tests.compare import assert_same
+from tests.helpers import captured
 from tests.ir.test_ops import DTYPES, as_operand, c_order, split
 
 ODD = np.array([[0.0, -1.0, 2.0], [1.0, 2.0, -0.0]])
@@ -189,3 +190,25 @@ def observed(function, *args):
         warnings.simplefilter("always")
         result = function(*args)
     return result, [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+
+
+def written(x, y):
+    x[...] = y / 0
+    return x
+
+
+def written_by_a_reduction(x, y):
+    z = y - np.inf
+    x += (z -
+          z).max()
+    return x
+
+
+def written_through_numpys_python(x, y):
+    x += np.mean(y[:0])
+    return x
+
+
+@pytest.mark.parametrize("function", [written, written_by_a_reduction, written_through_numpys_python])
+def test_the_eager_backend_warns_at_the_users_line(function):
+    captured(function).on(lambda: (np.ones(3), np.arange(3.0)))

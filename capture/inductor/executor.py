@@ -42,7 +42,7 @@ from capture.inductor.plan import (
     Plan,
     View,
 )
-from capture.ir.graph import Position
+from capture.ir.telling import warn_at
 
 _errstate = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 
@@ -263,8 +263,6 @@ _TEXTS = {  # in NumPy's order
     FLAG_UNDERFLOW: "underflow encountered in ",
     FLAG_INVALID: "invalid value encountered in ",
 }
-_registries: dict[str, dict] = {}
-"""By file: the registries of code whose module is not to be found, so that it too warns once per line."""
 
 
 def report_flags(plan: Plan, words: tuple[int, ...], kinds: int) -> None:
@@ -280,22 +278,7 @@ def _warn(text: str, flag: Flag) -> None:
     if position is None:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
         return
-    warnings.warn_explicit(
-        text,
-        RuntimeWarning,
-        position.file,
-        position.line,
-        position.module or "<string>",
-        _registry(position),
-    )
-
-
-def _registry(position: Position) -> dict:
-    """Where Python remembers, for the module of the user's code, which warnings it has given."""
-    module = sys.modules.get(position.module)
-    if module is None:
-        return _registries.setdefault(position.file, {})
-    return module.__dict__.setdefault("__warningregistry__", {})
+    warn_at(position, text, RuntimeWarning)
 
 
 # ------------------------------------------------------------------ errstate

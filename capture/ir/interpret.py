@@ -11,12 +11,15 @@ An analysis overrides what it changes: ``placeholder``, ``constant``, ``call`` o
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from capture.errors import GraphError
-from capture.ir.graph import Graph, Node, Step
+from capture.ir.graph import Graph, Node, Position, Step
 from capture.ir.shapes import Expr, Symbol, evaluate
+from capture.ir.telling import warn_at
 
 
 class Interpreter:
@@ -88,6 +91,26 @@ def new_symbols(node: Node, known: Container[str]) -> Iterator[tuple[Symbol, int
     size = getattr(node.type, "size", None)
     if isinstance(size, Symbol) and size.name not in known:
         yield size, None
+
+
+class Placed(Interpreter):
+    """Warns at the user's lines: what NumPy blames on the code of an operation stands for the instruction there."""
+
+    def call(self, node: Node, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        position = node.position
+        if position is None:
+            return super().call(node, args, params)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            value = super().call(node, args, params)
+        for warning in caught:
+            ours = warning.filename.startswith(_PACKAGE)  # else a line of NumPy's
+            place = position if ours else Position(warning.filename, warning.lineno)
+            warn_at(place, warning.message, warning.category)
+        return value
+
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def _last_uses(graph: Graph) -> dict[Node, list[Node]]:
