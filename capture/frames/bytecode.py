@@ -244,6 +244,11 @@ class Code:
         return "\n".join(map(str, self.instructions))
 
     @cached_property
+    def body(self) -> int:
+        """Index of the first instruction behind what makes a frame's cells and the RESUME."""
+        return next((i.index for i in self.instructions if i.resumable), 0)
+
+    @cached_property
     def jump_targets(self) -> frozenset[int]:
         """Indices that a jump or an exception leads to."""
         jumps = (i.arg for i in self.instructions if i.op in JUMPS)

@@ -228,7 +228,7 @@ class _Compilation:
     def variant(self) -> Variant:
         guards = self._guards()
         info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs)
-        if self.graph is None and self.handover is None:
+        if self.graph is None and self.handover is None and not self.settings.always:
             variant = self._without_graph(guards, info)
         else:
             variant = self._with_code(guards, info)
@@ -255,16 +255,16 @@ class _Compilation:
         """Nothing to compute with arrays: the plain code, as long as these guards hold."""
         program, _ = compile_guards(guards)
         code = self.function.__code__.replace()  # frames of the original can still be captured
-        return Variant(program, code, None, False, info)
+        return Variant(program, code, None, False, info, self.trace.kept)
 
     def _with_code(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         code = self._assemble()
         direct, program = None, compile_guards(guards)[0]
-        if self.handover is None:
+        if self.handover is None and self.graph is not None:
             found = self._template(guards)
             if found is not None:
                 program, direct = found
-        return Variant(program, code, direct, self.handover is not None, info)
+        return Variant(program, code, direct, self.handover is not None, info, self.trace.kept)
 
     def _template(self, guards: Sequence[Guard]) -> tuple[Any, Any] | None:
         """Guard program and template for a call that needs no Python frame, where the result allows it."""
@@ -296,7 +296,7 @@ class _Compilation:
         if self.graph is not None:
             new.place(plainly)
             new.pop_top()
-            new.jump_to_original(first_index(self.function.__code__))
+            new.jump_to_original(decode(self.function.__code__).body)
         emit_landings(new, Resumes(self.settings, on_miss), self.function)
         return new.build()
 
@@ -371,11 +371,6 @@ def _source(value: GraphValue | NumberValue) -> Source:
 
 def _is_array(node: Node) -> bool:
     return isinstance(node.type, ArrayType) and not node.type.scalar
-
-
-def first_index(code: CodeType) -> int:
-    """The first instruction behind what makes a frame's cells."""
-    return next(instruction.index for instruction in decode(code).instructions if instruction.resumable)
 
 
 def forget(found: Record) -> None:

@@ -31,9 +31,12 @@ from capture.frames._hook import (
     WeakEntry,
     arm,
     armed_depth,
+    begin_quiet,
     call_at_base,
+    counts,
     current_info,
     disarm,
+    end_quiet,
     forget,
     forget_scope,
     mark,
@@ -52,10 +55,13 @@ __all__ = [
     "arm",
     "armed",
     "armed_depth",
+    "begin_quiet",
     "call_at_base",
     "code_record",
+    "counts",
     "current_info",
     "disarm",
+    "end_quiet",
     "forget",
     "forget_scope",
     "mark",
@@ -120,11 +126,11 @@ def armed() -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Nothing is captured on this thread inside the block, and entries run plain functions."""
-    _hook.begin_quiet()
+    begin_quiet()
     try:
         yield
     finally:
-        _hook.end_quiet()
+        end_quiet()
 
 
 def code_record(code: CodeType) -> CodeRecord:

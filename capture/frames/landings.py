@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot
 from capture.frames.bytecode import JUMPS, TERMINATORS, Code, decode
-from capture.frames.hook import Continuation
+from capture.frames.hook import Continuation, begin_quiet, end_quiet
 
 if TYPE_CHECKING:
     from capture.frames.resume import Resumes
+    from capture.frames.settings import Settings
 
 _PASSED_OVER = frozenset({"POP_TOP", "NOP"})
 _NAME_CLEARED = frozenset({"DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL"})
@@ -99,6 +100,20 @@ class Landing:
         settings, function = self.settings(), self.function()
         if settings is None or function is None:
             raise InternalError("code runs whose owner is gone")
+        begin_quiet()  # the hook may be armed, for what the frame calls
+        try:
+            return self._continuation(settings, function, stack, cells, variables)
+        finally:
+            end_quiet()
+
+    def _continuation(
+        self,
+        settings: Settings,
+        function: FunctionType,
+        stack: tuple[Any, ...],
+        cells: tuple[Any, ...],
+        variables: Mapping[str, Any],
+    ) -> Continuation:
         state = {**variables, **dict(zip(live_cells(decode(self.code), self.index), cells, strict=True))}
         target = self.make(settings, self.miss).behind(function, self.code, self.index, self.slots, state)
         values = iter(stack)

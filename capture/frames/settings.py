@@ -74,6 +74,7 @@ class Settings:
     ``force_break(code, index)`` asks for a break before an instruction: a switch for tests. ``patience`` is how many
     instructions without array work are evaluated in one go (None: any number), and ``judge(entry, arguments, variant)``
     decides what becomes of each variant: functions that nobody asked to compile may turn out not to be worth it.
+    ``always`` has what was evaluated run also where it is no array work, in place of the code as it is: for tests.
     """
 
     backend: Backend
@@ -84,3 +85,4 @@ class Settings:
     force_break: Callable[[CodeType, int], bool] | None = None
     patience: int | None = None
     judge: Callable[[Any, tuple[Any, ...], Any], Any] | None = None
+    always: bool = False

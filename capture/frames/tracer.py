@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from capture.frames import handlers
-from capture.frames.assemble import origin
+from capture.frames.assemble import origin, origin_offset
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.effects import GlobalStore, Journal, Memory, Store
@@ -77,7 +77,7 @@ class Frame:
     result: Value | None = None
     saved_stack: tuple[Value, ...] = ()
     saved_locals: dict[str, Value] = field(default_factory=dict)
-    marks: tuple[int, int, int] = (0, 0, 0)  # lengths of graph, journal and guards
+    marks: tuple[int, int, int, int] = (0, 0, 0, 0)  # lengths of graph, journal and guards, instructions kept
 
     def pop(self) -> Value:
         return self.stack.pop()
@@ -132,6 +132,7 @@ class Trace:
     places: tuple[tuple[str, int, str], ...]
     numbers: frozenset[Source]  # those that change and were operands of what broke
     evaluated: int  # instructions
+    kept: int  # of these are in what runs
 
 
 class Unwinding(NamedTuple):
@@ -169,6 +170,7 @@ class Tracer:
         self.stores: dict[tuple[Any, ...], Store] = {}  # by what is assigned to, in order
         self._written: dict[int, ObjectValue] = {}
         self.evaluated = 0
+        self.kept = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
 
@@ -208,15 +210,17 @@ class Tracer:
         self.frames.append(frame)
         instructions = frame.code.instructions
         force = self.settings.force_break
+        first = frame.code.body + 1 + origin_offset(frame.code.original)
         while frame.result is None:
             instruction = instructions[frame.index]
             frame.next = frame.index + 1
             frame.saved_stack, frame.saved_locals = tuple(frame.stack), dict(frame.locals)
-            frame.marks = len(self.graph), self.journal.mark(), len(self._guards)
+            frame.marks = len(self.graph), self.journal.mark(), len(self._guards), self.kept
             self.graph.position = self._position(frame, instruction)
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
             self.evaluated += 1
+            self.kept += frame.index >= first
             if self.evaluated > self.patience and handlers.can_break(instruction):
                 self._check_worth()
             try:
@@ -256,7 +260,7 @@ class Tracer:
         if not again and self.raised == self.native_raise:
             return False
         frame = self.frames[-1]
-        nodes, changes, _ = frame.marks
+        nodes, changes, _, _ = frame.marks
         self.graph.truncate(nodes)
         self.journal.undo(changes)
         frame.stack[:], frame.locals = frame.saved_stack, dict(frame.saved_locals)
@@ -299,7 +303,7 @@ class Tracer:
 
         Facts that only this instruction looked at are not guarded: it runs natively, whatever they are.
         """
-        nodes, changes, guards = self.frames[depth].marks
+        nodes, changes, guards, self.kept = self.frames[depth].marks
         del self.frames[depth + 1 :]
         self.graph.truncate(nodes)
         self.journal.undo(changes)
@@ -617,6 +621,7 @@ def _trace_once(tracer: Tracer) -> Trace:
         places,
         numbers,
         tracer.evaluated,
+        tracer.kept,
     )
 
 

@@ -162,6 +162,9 @@ choose(Entry *entry, PyObject *function, Slots *slots, Py_ssize_t arguments, Row
     if (row->variant->direct.executor != NULL) {
         outcome = variant_run(row->variant, slots->at, result);
     }
+    if (outcome != PLAIN) {
+        counts.evaluated += row->variant->evaluated;
+    }
     if (outcome != RUN) {
         Py_CLEAR(row->variant);
         Py_CLEAR(row->clone);

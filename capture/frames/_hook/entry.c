@@ -172,6 +172,9 @@ entry_run_once(Entry *entry, PyObject *const *args, size_t nargsf, PyObject *kwn
     if (!entry->plain && !thread.quiet && !stack_is_short() && !is_watched(tstate, entry->code)) {
         outcome = decide(entry, args, nargsf, kwnames, &row, &result);
     }
+    if (given != NULL) {
+        *(outcome == PLAIN ? &counts.plain_rests : &counts.rests) += 1;
+    }
     if (outcome == RUN) {
         return run_row(tstate, entry, &row, args, nargsf, kwnames, given);
     }

@@ -254,6 +254,14 @@ run_variant(PyThreadState *tstate, _PyInterpreterFrame *frame, Variant *variant)
     return finish_frame(tstate, frame, result);
 }
 
+/* Runs a frame as it is, though it might have been captured. */
+static PyObject *
+run_plain(PyThreadState *tstate, _PyInterpreterFrame *frame)
+{
+    counts.plain++;
+    return forward(tstate, frame, 0);
+}
+
 /* ---- captured frames ---- */
 
 /* Kept apart for the same reason as in entry.c: the slots must not lie on the C stack while the frame runs. */
@@ -276,11 +284,11 @@ capture_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, Record *record)
 {
     Entry *entry = record_entry(record, frame_code(frame), frame->f_globals);
     if (entry == NULL) {
-        return PyErr_Occurred() ? finish_frame(tstate, frame, NULL) : forward(tstate, frame, 0);
+        return PyErr_Occurred() ? finish_frame(tstate, frame, NULL) : run_plain(tstate, frame);
     }
     Py_ssize_t arguments = argument_count(entry->code);
     if (entry->plain || (entry->count == 0 && is_pointless(entry, frame->localsplus, arguments))) {
-        return forward(tstate, frame, 0);
+        return run_plain(tstate, frame);
     }
     Row row;
     PyObject *result = NULL;
@@ -288,8 +296,9 @@ capture_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, Record *record)
     Outcome outcome = decide_frame(entry, frame, &row, &result);
     Py_DECREF(entry);
     if (outcome == PLAIN) {
-        return forward(tstate, frame, 0);
+        return run_plain(tstate, frame);
     }
+    counts.captured++;
     if (outcome != RUN) {
         return finish_frame(tstate, frame, result);
     }
@@ -314,6 +323,18 @@ is_capturable(_PyInterpreterFrame *frame, PyCodeObject *code)
     return frame->owner == FRAME_OWNED_BY_THREAD && is_function_code(code);
 }
 
+/* Frames that the armed hook leaves alone for what they are. */
+static PyObject *
+pass_on(PyThreadState *tstate, _PyInterpreterFrame *frame, PyCodeObject *code, int throwflag)
+{
+    if (is_armed()) {
+        uint64_t *count = is_function_code(code) ? &counts.plain
+                          : code->co_flags & CO_OPTIMIZED ? &counts.generators : &counts.bodies;
+        *count += 1;
+    }
+    return forward(tstate, frame, throwflag);
+}
+
 static PyObject *
 evaluate(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
 {
@@ -326,10 +347,11 @@ evaluate(PyThreadState *tstate, _PyInterpreterFrame *frame, int throwflag)
         return forward(tstate, frame, 0);
     }
     if (thread.quiet || is_watched(tstate, code)) {
+        counts.plain += !thread.quiet && is_armed() && is_function_code(code);
         return forward_unhooked(tstate, frame, throwflag);
     }
     if (!is_armed() || throwflag || !is_capturable(frame, code) || stack_share() < AMPLE_SHARE) {
-        return forward(tstate, frame, throwflag);
+        return pass_on(tstate, frame, code, throwflag);
     }
     Record *record;
     int captured = record_decide(code, frame->f_globals, current_scope(), &record);

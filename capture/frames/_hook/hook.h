@@ -53,6 +53,7 @@ typedef struct {
     Program program;
     Direct direct;
     uint64_t hits;
+    Py_ssize_t evaluated; /* instructions that its run stands for */
     bool native;
 } Variant;
 
@@ -270,6 +271,19 @@ typedef struct {
 } Callbacks;
 
 extern Callbacks callbacks;
+
+/* What the armed hook has seen so far, on all threads: frames and rests of frames that began, instructions evaluated. */
+typedef struct {
+    uint64_t captured;   /* frames of functions that ran a variant */
+    uint64_t plain;      /* and those that did not, though they might have */
+    uint64_t generators; /* frames of generators and coroutines, each time they go on */
+    uint64_t bodies;     /* of modules, classes and exec */
+    uint64_t rests;      /* of interrupted calls, that ran a variant */
+    uint64_t plain_rests;
+    uint64_t evaluated;  /* instructions that variants stand for, each time they ran */
+} Counts;
+
+extern Counts counts;
 extern PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
 extern PyType_Spec entry_spec, variant_spec, continuation_spec, weak_entry_spec;
 

@@ -3,6 +3,7 @@
 #include "hook.h"
 
 Callbacks callbacks = {.nested = true};
+Counts counts;
 PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
 
 static PyObject *
@@ -233,6 +234,14 @@ forget_all(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+get_counts(PyObject *module, PyObject *unused)
+{
+    return Py_BuildValue("{sK sK sK sK sK sK sK}", "captured", counts.captured, "plain", counts.plain, "generators",
+                         counts.generators, "bodies", counts.bodies, "rests", counts.rests, "plain_rests",
+                         counts.plain_rests, "evaluated", counts.evaluated);
+}
+
 static PyMethodDef methods[] = {
     {"set_callbacks", set_callbacks, METH_VARARGS, PyDoc_STR("set_callbacks(miss, should_capture)\n--\n\n")},
     {"set_in_scope", set_in_scope, METH_O, PyDoc_STR("set_in_scope(callback)\n--\n\n")},
@@ -253,6 +262,7 @@ static PyMethodDef methods[] = {
     {"after_fork", after_fork, METH_NOARGS, PyDoc_STR("after_fork()\n--\n\n")},
     {"code_record", code_record, METH_O, PyDoc_STR("code_record(code)\n--\n\n")},
     {"forget", forget, METH_O, PyDoc_STR("forget(code)\n--\n\n")},
+    {"counts", get_counts, METH_NOARGS, PyDoc_STR("counts()\n--\n\n")},
     {"forget_all", forget_all, METH_NOARGS, PyDoc_STR("forget_all()\n--\n\n")},
     {NULL},
 };

@@ -290,11 +290,12 @@ variant_run(Variant *self, PyObject *const *slots, PyObject **result)
 static PyObject *
 variant_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"program", "code", "direct", "native", "info", NULL};
+    static char *names[] = {"program", "code", "direct", "native", "info", "evaluated", NULL};
     PyObject *spec, *code, *direct = Py_None, *info = Py_None;
     int native = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!|OpO:Variant", names, &spec, &PyCode_Type, &code, &direct,
-                                     &native, &info)) {
+    Py_ssize_t evaluated = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!|OpOn:Variant", names, &spec, &PyCode_Type, &code, &direct,
+                                     &native, &info, &evaluated)) {
         return NULL;
     }
     Variant *self = (Variant *)type->tp_alloc(type, 0);
@@ -306,6 +307,7 @@ variant_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->direct_spec = Py_NewRef(direct);
     self->info = Py_NewRef(info);
     self->native = native;
+    self->evaluated = evaluated;
     SlotMap map = {0};
     int status = program_compile(&self->program, &map, spec, argument_count(self->code));
     status = status < 0 ? status : direct_parse(self, &map);
@@ -406,11 +408,12 @@ static PyMemberDef variant_members[] = {
     {"direct", T_OBJECT, offsetof(Variant, direct_spec), READONLY, "None or (executor, input slots, template)"},
     {"native", T_BOOL, offsetof(Variant, native), READONLY, "whether the code has plain parts that call other code"},
     {"info", T_OBJECT, offsetof(Variant, info), READONLY, "whatever its maker attached"},
+    {"evaluated", T_PYSSIZET, offsetof(Variant, evaluated), READONLY, "how many instructions it stands for"},
     {"hits", T_ULONGLONG, offsetof(Variant, hits), READONLY, "how often its guards held"},
     {NULL},
 };
 
-PyDoc_STRVAR(variant_doc, "Variant(program, code, direct=None, native=True, info=None)\n--\n\n"
+PyDoc_STRVAR(variant_doc, "Variant(program, code, direct=None, native=True, info=None, evaluated=0)\n--\n\n"
                           "Guards, and what runs while they hold. Immutable.");
 
 static PyType_Slot variant_slots[] = {
