@@ -11,7 +11,7 @@ graph's inputs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
@@ -31,8 +31,8 @@ from capture.frames.sources import Absent, Source, State, resolve
 from capture.frames.tracer import Trace, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
+from capture.frames.values.base import NeedsNative
 from capture.frames.values.binding import why_not_inline
-from capture.frames.values.exceptions import NeedsRaise
 from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Graph, Node
 from capture.ir.passes.warnings import may_warn
@@ -119,6 +119,8 @@ def _may_compile(entry: Entry, function: FunctionType, arguments: tuple[Any, ...
 class _Compilation:
     """One trace on its way to a variant."""
 
+    trace: Trace
+
     def __init__(self, entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings) -> None:
         self.entry = entry
         self.function = function
@@ -132,28 +134,30 @@ class _Compilation:
         self.runner = self._run_backend()
 
     def _follow(self, arguments: tuple[Any, ...]) -> None:
-        """Trace, with a break at the first exception whose object turns out to be needed."""
-        native_raise = None
+        """Trace, with a break at the first exception or generator whose object turns out to be needed."""
+        native: dict[str, int] = {}
         while True:
-            self.trace: Trace = self._trace(arguments, native_raise)
+            trace = None
             try:
+                trace = self.trace = self._trace(arguments, native)
                 self.handover = self._plan_handover()
                 self.needs = self._find_needs()
                 return
-            except NeedsRaise as need:
-                native_raise = need.number
-                self.trace.memory.release()
+            except NeedsNative as need:
+                native[need.what] = need.number
+                if trace is not None:
+                    trace.memory.release()
 
-    def _trace(self, arguments: tuple[Any, ...], native_raise: int | None) -> Trace:
+    def _trace(self, arguments: tuple[Any, ...], native: Mapping[str, int]) -> Trace:
         """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
         variants = self.entry.variants
         dynamic = self.settings.dynamic is not False
         changing = changing_numbers(variants, State(arguments, self.function)) if dynamic else {}
-        trace = trace_frame(self.function, arguments, self.settings, changing, native_raise)
+        trace = trace_frame(self.function, arguments, self.settings, changing, native)
         idle = all(variant.info.runs == self.runs for variant in variants)
         if changing and idle and not trace.graph.calls:
             trace.memory.release()
-            trace = trace_frame(self.function, arguments, self.settings, None, native_raise)
+            trace = trace_frame(self.function, arguments, self.settings, None, native)
         return trace
 
     def _note_break(self) -> BreakRecord | None:

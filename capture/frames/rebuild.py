@@ -29,6 +29,7 @@ from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, ViewValue
 from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import BoundMethodValue, CellValue, ClosureValue, MethodValue
+from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValue
 from capture.frames.values.iterators import (
     DictIterator,
@@ -63,7 +64,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     NumberValue: lambda value: value.parts,
     ExceptionValue: lambda value: value.args,
     **dict.fromkeys(
-        (SetValue, PartialValue, GetterValue, NullContextValue, *STREAMS), operator.attrgetter("parts")
+        (SetValue, PartialValue, GetterValue, NullContextValue, GeneratorValue, *STREAMS), operator.attrgetter("parts")
     ),
     BoundMethodValue: lambda value: (value.function, value.owner),
     SuperValue: lambda value: (value.after, value.owner),
@@ -266,6 +267,11 @@ class Builder:
             self.value(arg)
         self.assembler.call(len(args) + len(kwargs), tuple(kwargs))
 
+    def call_value(self, function: Value, args: Sequence[Value], kwargs: Mapping[str, Value]) -> None:
+        for value in (function, *args, *kwargs.values()):
+            self.value(value)
+        self.assembler.call(len(args) + len(kwargs), tuple(kwargs))
+
     def finish_call(self, count: int) -> None:
         """[function, argument, ...] -> [result]"""
         self.assembler.call(count)
@@ -439,6 +445,8 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.CellOf: _cell_of,
     sources.Contents: _contents,
     sources.Attribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
+    sources.FunctionPart: _part(lambda build, source: build.assembler.load_attr(source.NAMES[source.index])),
+    sources.ClassPart: _part(lambda build, source: build.assembler.load_attr(source.NAMES[source.index])),
     sources.InstanceAttribute: _part(lambda build, source: build.assembler.load_attr(source.attribute)),
     sources.Member: _part(lambda build, source: build.assembler.load_attr(source.member.__name__)),
     sources.Bound: _part(lambda build, source: build.assembler.load_attr(("__func__", "__self__")[source.index])),

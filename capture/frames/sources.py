@@ -234,6 +234,46 @@ class Globals(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionPart(Part):
+    """What a function says of itself: its name, documentation and module."""
+
+    index: int
+    cost: ClassVar[int] = 2
+
+    NAMES: ClassVar[tuple[str, ...]] = ("__name__", "__qualname__", "__doc__", "__module__")
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.NAMES[self.index]}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("function_part", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return getattr(_checked_function(parent), self.NAMES[self.index])
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPart(Part):
+    """What a class that Python code made is called."""
+
+    index: int
+    cost: ClassVar[int] = 2
+
+    NAMES: ClassVar[tuple[str, ...]] = ("__name__", "__qualname__")
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.{self.NAMES[self.index]}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("class_part", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if is_fixed(_checked_class(parent)):
+            raise Absent
+        return type.__dict__[self.NAMES[self.index]].__get__(parent)
+
+
+@dataclass(frozen=True, slots=True)
 class Attribute(Part):
     """A name in a module."""
 

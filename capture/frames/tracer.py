@@ -18,7 +18,8 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, UnionType
+from inspect import CO_GENERATOR
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,11 +36,12 @@ from capture.frames.sources import Argument, Cell, Contents, Function, Global, S
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import graph_value
-from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
+from capture.frames.values.base import NULL, Lazy, NeedsNative, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
-from capture.frames.values.exceptions import ExceptionValue, OnStack
+from capture.frames.values.exceptions import ExceptionValue, OnStack, Raised
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
+from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import ObjectValue
 from capture.frames.values.iterators import DictIterator, SequenceIterator
 from capture.frames.values.lookup import is_class
@@ -75,6 +77,9 @@ class Frame:
     rounds: dict[int, int] = field(default_factory=dict)  # jump target -> how often
     loops: dict[int, Value] = field(default_factory=dict)  # FOR_ITER -> the iterator being unrolled
     result: Value | None = None
+    yields: bool = False  # the result is an item of a generator
+    direct: bool = False  # what a generator raises is raised by the instruction that asks for its item
+    thrown: ExceptionValue | None = None  # into a generator
     saved_stack: tuple[Value, ...] = ()
     saved_locals: dict[str, Value] = field(default_factory=dict)
     marks: tuple[int, int, int, int] = (0, 0, 0, 0)  # lengths of graph, journal and guards, instructions kept
@@ -151,11 +156,12 @@ class Tracer:
         arguments: Sequence[Any],
         settings: Settings,
         changing: Collection[Source] = (),
-        native_raise: int | None = None,
+        native: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.changing = changing
-        self.native_raise = native_raise
+        self.native = native  # what has to be left to Python: kind -> its number in the trace
         self.raised = 0  # exceptions so far
+        self.generators: list[GeneratorValue] = []  # made so far
         self.unwinding: Unwinding | None = None
         self.function = function
         self.settings = settings
@@ -224,6 +230,8 @@ class Tracer:
             if self.evaluated > self.patience and handlers.can_break(instruction):
                 self._check_worth()
             try:
+                if frame.thrown is not None:
+                    raise self._thrown_into(frame, frame.thrown)
                 handlers.HANDLERS[instruction.op](self, frame, instruction)
             except GraphBreak as stop:
                 if not self._handle(stop, frame):
@@ -231,6 +239,25 @@ class Tracer:
             frame.index = frame.next
         self.frames.pop()
         return frame.result
+
+    def generator_frame(
+        self, generator: GeneratorValue, sent: Value, thrown: ExceptionValue | None, direct: bool
+    ) -> Frame:
+        """The frame of a generator, where it goes on."""
+        owner, state = generator.function, generator.state
+        if len(self.frames) > DEEPEST:
+            raise GraphBreak(f"more than {DEEPEST} calls inside each other", "depth")
+        if state is None:
+            return Frame(owner, decode(owner.code), owner.globals, dict(generator.bound), False, direct=direct)
+        stack = [*state.stack, *(() if thrown is not None else (sent,))]
+        index = state.index - (thrown is not None)
+        frame = Frame(owner, state.code, owner.globals, dict(state.locals), False, stack, index)
+        frame.direct, frame.thrown, frame.rounds = direct, thrown, dict(state.rounds)
+        return frame
+
+    def _thrown_into(self, frame: Frame, value: ExceptionValue) -> Raised:
+        frame.thrown = None
+        return Raised(value, f"{value.kind.__qualname__} is thrown into a generator", "generator")
 
     # exceptions ---------------------------------------------------------------------------------------------------
     def _handle(self, stop: GraphBreak, frame: Frame) -> bool:
@@ -257,7 +284,7 @@ class Tracer:
         if value is None or depth is None:
             return False
         again = value.number is not None
-        if not again and self.raised == self.native_raise:
+        if not again and self.raised == self.native.get("raise"):
             return False
         frame = self.frames[-1]
         nodes, changes, _, _ = frame.marks
@@ -276,9 +303,16 @@ class Tracer:
             frame = self.frames[depth]
             if frame.code.region_at(frame.index) is not None:
                 return depth
-            if not frame.exact:
+            if not frame.exact and not self._passes_on(depth):
                 return None
         return None
+
+    def _passes_on(self, depth: int) -> bool:
+        """Whether what a frame raises is raised as it is by its caller's instruction: true of some generators."""
+        frame = self.frames[depth]
+        if not is_generator(frame.code.original):
+            return False
+        return frame.direct or self.frames[depth - 1].instruction.op == "FOR_ITER"
 
     def _check_worth(self) -> None:
         """After so many instructions there should be array work."""
@@ -528,13 +562,24 @@ class Tracer:
         if special is not None:
             return special
         code = function.code
-        reason = binding.why_not_inline(code)
+        reason = binding.why_not_inline(code, is_generator(code))
         if reason:
             raise GraphBreak(f"{function.describe()} {reason}", "call")
+        if is_generator(code):
+            return self._make_generator(function, args, kwargs)
         if len(self.frames) > DEEPEST:
             raise GraphBreak(f"more than {DEEPEST} calls inside each other", "depth")
         names = binding.bind(self, function, args, kwargs)
         return self.run(Frame(function, decode(code), function.globals, names, exact))
+
+    def _make_generator(self, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        number = len(self.generators)
+        if number == self.native.get("generator"):
+            raise GraphBreak(f"{function.describe()} makes a generator that must exist", "generator")
+        bound = binding.bind(self, function, args, kwargs)
+        made = GeneratorValue(function, args, kwargs, bound, number)
+        self.generators.append(made)
+        return made
 
     def make_function(self, frame: Frame, code: CodeType, parts: Mapping[str, Value]) -> Value:
         return ClosureValue(code, frame.globals, parts)
@@ -558,20 +603,21 @@ def trace_frame(
     arguments: Sequence[Any],
     settings: Settings,
     changing: Mapping[Source, int] | None = None,
-    native_raise: int | None = None,
+    native: Mapping[str, int] = MappingProxyType({}),
 ) -> Trace:
     """Evaluate a call of ``function`` whose argument slots hold ``arguments``.
 
     ``changing`` says where numbers come from that were others at earlier calls, and for how many values of each there
     are variants. They are inputs of the graph, unless they must be known, or the trace gets further if they are.
-    ``native_raise`` is the number of an exception that is not to be followed to its handler.
+    ``native`` has the number of an exception that is not to be followed to its handler ("raise"), and of a generator
+    that Python is to make ("generator").
     """
     changing = changing or {}
     known: frozenset[Source] = frozenset()
     best: Trace | None = None
     while True:
         try:
-            trace = _trace_once(Tracer(function, arguments, settings, changing.keys() - known, native_raise))
+            trace = _trace_once(Tracer(function, arguments, settings, changing.keys() - known, native))
         except Specialise as use:
             known |= use.sources
             continue
@@ -607,6 +653,12 @@ def _trace_once(tracer: Tracer) -> Trace:
         )
     if error is not None:
         _guard_identities(tracer, frames)
+    try:
+        for generator in tracer.generators:
+            generator.require_finished()
+    except NeedsNative:
+        tracer.memory.release()
+        raise
     return Trace(
         tracer.function,
         tracer.root.code,
@@ -623,6 +675,10 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.evaluated,
         tracer.kept,
     )
+
+
+def is_generator(code: CodeType) -> bool:
+    return bool(code.co_flags & CO_GENERATOR)
 
 
 def is_resumed(code: CodeType) -> bool:

@@ -76,6 +76,30 @@ load_globals(Step *step, PyObject **slots, PyObject *function)
 }
 
 static inline bool
+load_function_part(Step *step, PyObject **slots, PyObject *function)
+{
+    PyFunctionObject *other = (PyFunctionObject *)slots[step->other];
+    if (!PyFunction_Check(other)) {
+        return false;
+    }
+    PyObject *parts[] = {other->func_name, other->func_qualname, other->func_doc, other->func_module};
+    PyObject *part = parts[step->index & 3];
+    return keep(step, slots, part == NULL ? Py_None : part);
+}
+
+/* What a class statement's class is called now. */
+static inline bool
+load_class_part(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *class = slots[step->other];
+    if (!PyType_Check(class) || !PyType_HasFeature((PyTypeObject *)class, Py_TPFLAGS_HEAPTYPE)) {
+        return false;
+    }
+    PyHeapTypeObject *heap = (PyHeapTypeObject *)class;
+    return keep(step, slots, step->index == 0 ? heap->ht_name : heap->ht_qualname);
+}
+
+static inline bool
 load_attribute(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *module = slots[step->other];

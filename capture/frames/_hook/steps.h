@@ -28,6 +28,8 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("cell", load_cell, "pi")                                                                                   \
     ROW("contents", load_contents, "s")                                                                            \
     ROW("globals", load_globals, "s")                                                                              \
+    ROW("function_part", load_function_part, "si")                                                                 \
+    ROW("class_part", load_class_part, "si")                                                                       \
     ROW("attribute", load_attribute, "sn")                                                                         \
     ROW("instance_attribute", load_instance_attribute, "sn")                                                       \
     ROW("type_attribute", load_type_attribute, "sn")                                                               \

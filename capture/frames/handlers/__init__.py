@@ -7,7 +7,7 @@ In: ``HANDLERS[instruction.op](tracer, frame, instruction)``. Out: the frame's n
 from __future__ import annotations
 
 from capture.frames import bytecode
-from capture.frames.handlers import containers, exceptions, flow, names, operators, patterns, stack
+from capture.frames.handlers import containers, exceptions, flow, generators, names, operators, patterns, stack
 from capture.frames.handlers.table import EFFECTS, HANDLERS, unsupported
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "containers",
     "exceptions",
     "flow",
+    "generators",
     "names",
     "operators",
     "patterns",
@@ -30,7 +31,7 @@ _REASONS = {
     "with": "an asynchronous with block",
     "class": "classes are made by Python",
     "import": "an import",
-    "generator": "generators are left to Python",
+    "generator": "coroutines are left to Python",
     "name": "a name that may be local or global",
     "rare": "left to Python",
 }
@@ -40,10 +41,9 @@ _LEFT = {
     "with": "BEFORE_ASYNC_WITH",
     "class": "LOAD_BUILD_CLASS LOAD_LOCALS LOAD_CLASSDEREF SETUP_ANNOTATIONS",
     "import": "IMPORT_STAR",
-    "generator": "YIELD_VALUE SEND END_SEND GET_AWAITABLE GET_AITER GET_ANEXT GET_YIELD_FROM_ITER END_ASYNC_FOR"
-    " RETURN_GENERATOR ASYNC_GEN_WRAP",
+    "generator": "GET_AWAITABLE GET_AITER GET_ANEXT END_ASYNC_FOR ASYNC_GEN_WRAP",
     "name": "LOAD_NAME LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS",
-    "rare": "PRINT_EXPR CALL_INTRINSIC_1 CALL_INTRINSIC_2",
+    "rare": "PRINT_EXPR CALL_INTRINSIC_2",
 }
 UNSUPPORTED = {
     name: _REASONS[reason]

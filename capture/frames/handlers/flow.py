@@ -11,6 +11,7 @@ from capture.frames.handlers.table import opcode
 from capture.frames.values.base import NULL, Opaque, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue
+from capture.frames.values.generators import next_item
 from capture.frames.values.iterators import IteratorValue
 
 if TYPE_CHECKING:
@@ -69,10 +70,14 @@ def for_iter(tracer: Tracer, frame: Frame, arg: int) -> None:
         raise GraphBreak(f"a loop over {_words(iterator)}", "loop")
     limit = tracer.settings.options.unroll_limit
     if frame.loops.get(frame.index) is not iterator:
+        frame.loops[frame.index] = iterator
+        frame.rounds[frame.index] = 0
         if iterator.remaining(tracer) > limit:
             raise GraphBreak(f"a loop over more than {limit} items", "loop")
-        frame.loops[frame.index] = iterator
-    item = iterator.advance(tracer)
+    frame.rounds[frame.index] += 1
+    if frame.rounds[frame.index] > limit + 1:
+        raise GraphBreak(f"a loop over more than {limit} items", "loop")
+    item = next_item(tracer, iterator)
     if item is None:
         frame.pop()
         frame.jump(arg)

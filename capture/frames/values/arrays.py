@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.base import Value
+from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import NumberValue
@@ -166,7 +166,7 @@ def _attribute(tracer: Tracer, value: Any, name: str) -> Value:
     op = ops.for_property(name)
     if op is not None:
         return tracer.call_op(op, (value,), {})
-    if name in METHODS or ops.for_method(name) is not None:
+    if name in METHODS or ops.for_method(name) is not None or has_method(value.python_type(tracer), name):
         return tracer.method(value, name)
     raise GraphBreak(f"attribute {name!r} of {value.describe()} has no graph form", "attribute")
 

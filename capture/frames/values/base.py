@@ -13,10 +13,12 @@ without one was made inside and is rebuilt. One value stands for one object: ide
 
 from __future__ import annotations
 
+import itertools
+from types import GeneratorType, MethodDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.sources import is_fixed
+from capture.frames.sources import class_attribute, class_lacks, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +30,19 @@ if TYPE_CHECKING:
 
 class NotConcrete(Exception):
     """The value is not a constant through and through."""
+
+
+class NeedsNative(Exception):
+    """What was made as number ``number`` of its kind in the trace must exist. The trace starts again."""
+
+    def __init__(self, what: str, number: int) -> None:
+        super().__init__()
+        self.what = what
+        self.number = number
+
+
+class MissingAttribute(GraphBreak):
+    """It is certain, under guards, that there is no such attribute; Python raises AttributeError."""
 
 
 class Value:
@@ -68,6 +83,8 @@ class Value:
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if name == "__class__" and is_fixed(self.python_type(tracer)):
             return tracer.constant(self.python_type(tracer))
+        if has_method(self.python_type(tracer), name):
+            return tracer.method(self, name)
         raise GraphBreak(f"attribute {name!r} of {self.describe()} is left to Python", "attribute")
 
     def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
@@ -132,6 +149,13 @@ class Value:
         return None
 
 
+def has_method(kind: type, name: str) -> bool:
+    """Whether objects of a builtin type have a method of this name for certain: only its call may be left to Python."""
+    if not is_fixed(kind) or class_lacks(kind, name) or not class_lacks(kind, "__dict__"):
+        return False
+    return type(class_attribute(kind, name)) is MethodDescriptorType
+
+
 class Null(Value):
     """The NULL that calls have on the stack, and what an unbound variable holds."""
 
@@ -157,6 +181,20 @@ class Opaque(Value):
 
     def python_type(self, tracer: Tracer) -> type:
         return type(self.example)
+
+    def iterate(self, tracer: Tracer) -> Value:
+        return self if type(self.example) in THEIR_OWN_ITERATORS else super().iterate(tracer)
+
+
+THEIR_OWN_ITERATORS = frozenset(
+    {
+        *(GeneratorType, map, filter, zip, enumerate, reversed),
+        *(type(iter(kind())) for kind in (list, tuple, dict, set, str, bytes)),
+        *(type(iter(range(0))), type(reversed([])), type(iter({}.values())), type(iter({}.items()))),
+        *(value for value in vars(itertools).values() if type(value) is type and not class_lacks(value, "__next__")),
+    }
+)
+"""Builtin iterators: ``iter`` gives them back."""
 
 
 class Lazy(Value):

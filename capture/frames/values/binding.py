@@ -35,10 +35,10 @@ SUSPENDING = {
 SEES_FRAMES = frozenset({"_getframe", "currentframe", "f_locals", "f_back"})
 
 
-def why_not_inline(code: CodeType) -> str:
+def why_not_inline(code: CodeType, as_generator: bool = False) -> str:
     """What keeps a code object from being evaluated; empty if nothing does."""
     for flag, words in SUSPENDING.items():
-        if code.co_flags & flag:
+        if code.co_flags & flag and not (as_generator and flag == inspect.CO_GENERATOR):
             return words
     if not code.co_flags & inspect.CO_NEWLOCALS or not code.co_flags & inspect.CO_OPTIMIZED:
         return "has no fast locals"

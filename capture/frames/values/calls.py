@@ -25,6 +25,7 @@ from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, att
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
+from capture.frames.values.generators import next_item, stop_of
 from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
 from capture.frames.values.lookup import MISSING, MissingAttribute, find
@@ -182,11 +183,11 @@ def _iter(tracer: Tracer, value: Value) -> Value:
 def _next(tracer: Tracer, iterator: Value, default: Value | None = None) -> Value:
     if not isinstance(iterator, IteratorValue):
         raise GraphBreak(f"next of {iterator.describe()}", "loop")
-    item = iterator.advance(tracer)
+    item = next_item(tracer, iterator)
     if item is None:
         item = default
     if item is None:
-        raise GraphBreak("next of an iterator at its end")
+        raise stop_of(iterator)
     return item
 
 
@@ -383,7 +384,7 @@ def _call_unbound(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: 
     """``str.upper(text)``: the method of the first argument."""
     if not args or not issubclass(args[0].python_type(tracer), function.__objclass__):
         raise GraphBreak(f"call of {function.__qualname__} with these arguments", "call")
-    return tracer.call(args[0].attribute(tracer, function.__name__), args[1:], kwargs)
+    return args[0].call_method(tracer, function.__name__, args[1:], kwargs)
 
 
 def _call_builtin(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:

@@ -119,6 +119,8 @@ class Constant(Value):
         return tracer.call_known(self, self.value, args, kwargs)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if name not in METHODS.get(type(self.value), ()):
+            return super().call_method(tracer, name, args, kwargs)
         if name == "join" and len(args) == 1:
             args = [tracer.constant_items(args[0])]
         return tracer.evaluate(getattr(self.value, name), args, kwargs)

@@ -209,6 +209,9 @@ class DictValue(Value):
         return super().attribute(tracer, name)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if name == "update" and kwargs:
+            given = entries_of(tracer, args[0].real(tracer)) if args else {}
+            return _update(tracer, self, DictValue({**given, **kwargs}))
         return call_row(tracer, self, DICT_METHODS, name, args, kwargs)
 
     def change(self, tracer: Tracer, entries: Mapping[Any, Value]) -> None:
@@ -449,11 +452,22 @@ def _clear_dict(tracer: Tracer, owner: DictValue) -> Value:
 
 
 def _update(tracer: Tracer, owner: DictValue, other: Value) -> Value:
-    other = other.real(tracer)
-    if not isinstance(other, DictValue):
-        raise GraphBreak("dict.update with something that is no dict")
-    owner.change(tracer, {**owner.entries, **other.entries})
+    require_own(owner)
+    owner.change(tracer, {**owner.entries, **entries_of(tracer, other.real(tracer))})
     return Constant(None)
+
+
+def entries_of(tracer: Tracer, values: Value) -> dict[Any, Value]:
+    """What ``dict`` takes from a dict or from pairs."""
+    if isinstance(values, DictValue):
+        return values.entries
+    found: dict[Any, Value] = {}
+    for item in values.items(tracer):
+        pair = item.real(tracer).items(tracer)
+        if len(pair) != 2:
+            raise GraphBreak("a dict of something that is no pairs")
+        found[plain_key(tracer, pair[0])] = pair[1]
+    return found
 
 
 DICT_METHODS: Mapping[str, Callable[..., Value]] = {

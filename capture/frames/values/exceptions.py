@@ -8,7 +8,7 @@ is at the ``raise``, so that Python raises it.
 'x'
 
 A raised exception has a traceback, which is made only by raising: if the object is needed after all, because it is
-stored or something breaks while it is handled, ``NeedsRaise`` starts the trace again with a break at the ``raise``.
+stored or something breaks while it is handled, ``NeedsNative`` starts the trace again with a break at the ``raise``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.base import NotConcrete, Value
+from capture.frames.values.base import NeedsNative, NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant, Failed
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.objects import CallableValue
@@ -44,14 +44,6 @@ The text of a TypeError names the operator as it was written, and the others sta
 """
 
 
-class NeedsRaise(Exception):
-    """The exception that was raised as number ``number`` of the trace must exist. The trace starts again."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-
 class ExceptionValue(Value):
     """An exception made inside; ``number`` says that it was raised, and as which one."""
 
@@ -76,6 +68,8 @@ class ExceptionValue(Value):
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if name == "args":
             return TupleValue(self.args)
+        if name == "value" and self.kind is StopIteration:
+            return self.args[0] if self.args else Constant(None)
         return super().attribute(tracer, name)
 
     def text(self, tracer: Tracer, how: Callable[[Any], str] = str) -> str:
@@ -90,7 +84,7 @@ class ExceptionValue(Value):
 
     def require_rebuildable(self) -> None:
         if self.number is not None:
-            raise NeedsRaise(self.number)
+            raise NeedsNative("raise", self.number)
 
     def rebuild(self, build: Builder) -> None:
         build.call(self.kind, self.args)
@@ -107,7 +101,7 @@ class OnStack(Value):
         self.number = number
 
     def require_rebuildable(self) -> None:
-        raise NeedsRaise(self.number)
+        raise NeedsNative("raise", self.number)
 
 
 class Raised(GraphBreak):

@@ -13,9 +13,10 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import IsObject, TypeIs
-from capture.frames.sources import CellOf, Default, KeywordDefault, Source
-from capture.frames.values.base import Lazy, Opaque, Value
+from capture.frames.guards import InstanceLacks, IsObject, TypeIs
+from capture.frames.sources import CellOf, Default, FunctionPart, InstanceAttribute, KeywordDefault, Source
+from capture.frames.values.base import Lazy, MissingAttribute, Opaque, Value
+from capture.frames.values.constants import Constant
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -133,6 +134,19 @@ class FunctionValue(CodeValue):
             self.cells[index] = CellValue(tracer.cell_content(cell, source), source)
         return self.cells[index]
 
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        assert self.source is not None
+        if name in FunctionPart.NAMES:
+            index = FunctionPart.NAMES.index(name)
+            return tracer.lazy(FunctionPart(self.source, index), getattr(self.function, name))
+        own = self.function.__dict__
+        if name in own and not hasattr(FunctionType, name):
+            return tracer.lazy(InstanceAttribute(self.source, name), own[name])
+        if name not in own and not hasattr(FunctionType, name):
+            tracer.guard(self.source, InstanceLacks(name))
+            raise MissingAttribute(f"{self.describe()} has no attribute {name!r}", "attribute")
+        return super().attribute(tracer, name)
+
     def concrete(self, tracer: Tracer) -> Any:
         self.fix(tracer)
         return self.function
@@ -191,6 +205,11 @@ class ClosureValue(CodeValue):
 
     def cell(self, tracer: Tracer, index: int) -> CellValue:
         return self.closure.values[index]  # type: ignore[union-attr]
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return Constant(self._code.co_name if name == "__name__" else self._code.co_qualname)
+        return super().attribute(tracer, name)
 
     def rebuild(self, build: Builder) -> None:
         build.function(self)

@@ -40,6 +40,13 @@ class IteratorValue(Value):
                 raise GraphBreak("an iterator with too many items", "loop")
         return tuple(found)
 
+    def contains(self, tracer: Tracer, item: Value) -> bool:
+        """Up to the item that is found."""
+        while (found := self.advance(tracer)) is not None:
+            if tracer.equal(found, item):
+                return True
+        return False
+
     def advance(self, tracer: Tracer) -> Value | None:
         """The next item; None when there is none."""
         raise NotImplementedError

@@ -24,7 +24,7 @@ from capture.frames.sources import TypeAttribute
 from capture.frames.values import streams
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
-from capture.frames.values.containers import DictValue, ListValue, TupleValue, plain_key
+from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of, plain_key
 from capture.frames.values.functions import BoundMethodValue, CodeValue, MethodValue
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, identical, unary
@@ -109,17 +109,7 @@ CAN_BE_CALLED = (CodeValue, CallableValue, MethodValue, BoundMethodValue)
 
 # Containers ---------------------------------------------------------------------------------------------------------
 def _dict(tracer: Tracer, values: Value | None = None, **entries: Value) -> Value:
-    if values is None:
-        return DictValue(entries)
-    if isinstance(values, DictValue):
-        return DictValue({**values.entries, **entries})
-    found: dict[Any, Value] = {}
-    for item in values.items(tracer):
-        pair = item.real(tracer).items(tracer)
-        if len(pair) != 2:
-            raise GraphBreak("dict of something that is no pairs")
-        found[plain_key(tracer, pair[0])] = pair[1]
-    return DictValue({**found, **entries})
+    return DictValue(entries if values is None else {**entries_of(tracer, values), **entries})
 
 
 def dict_from_keys(tracer: Tracer, keys: Value, value: Value = NONE) -> Value:

@@ -33,7 +33,7 @@ from capture.frames.sources import (
     type_name,
 )
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values.base import Value
+from capture.frames.values.base import MissingAttribute, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.functions import BoundMethodValue
 
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
 
 OWN: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
 MISSING = object()
-
-
-class MissingAttribute(GraphBreak):
-    """It is certain, under guards, that there is no such attribute; Python raises AttributeError."""
 
 
 def is_class(value: Any) -> bool:
@@ -192,6 +188,11 @@ def _method_of_c(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
     return method if owner is None else BoundMethodValue(method, owner)
 
 
+def _method_by_name(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
+    """A method of a builtin base class; what it does is up to its call."""
+    return _plain(tracer, found, owner) if owner is None else tracer.method(owner, found.name)
+
+
 def _refuse(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
     where = owner.describe() if owner is not None else type_name(found.cls)
     raise GraphBreak(f"attribute {found.name!r} of {where} is left to Python", "attribute")
@@ -216,6 +217,7 @@ DESCRIPTORS: Mapping[type, tuple[bool, Binder]] = {
     types.MemberDescriptorType: (True, _member),
     types.GetSetDescriptorType: (True, _refuse),
     types.WrapperDescriptorType: (False, _method_of_c),
+    types.MethodDescriptorType: (False, _method_by_name),
     type(OWN(namedtuple("Pair", "first second"))["first"]): (True, _tuple_field),
 }
 """Kinds of attributes of classes that bind: whether they go before the object's own, and how."""

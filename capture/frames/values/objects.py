@@ -15,10 +15,11 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Missing
-from capture.frames.sources import Attribute, Source
+from capture.frames.sources import Attribute, ClassPart, Source
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import lookup
 from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
 from capture.frames.values.instances import METHODS_OF_OBJECT
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class CallableValue(Value):
         return tracer.call_known(self, self.value, args, kwargs)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
+        if lookup.is_class(self.value) and name in ClassPart.NAMES:
+            return self._named(tracer, ClassPart.NAMES.index(name))
         if lookup.is_class(self.value) and not lookup.is_fixed(self.value):
             return lookup.read_of_class(tracer, self.value, name)
         if (self.value is object or self.value is tuple) and id(getattr(self.value, name, None)) in METHODS_OF_OBJECT:
@@ -104,6 +107,16 @@ class CallableValue(Value):
             if type(found) in (BuiltinFunctionType, MethodDescriptorType):
                 return CallableValue(found)
         return super().attribute(tracer, name)
+
+    def _named(self, tracer: Tracer, index: int) -> Value:
+        """``__name__`` or ``__qualname__`` of a class."""
+        name = ClassPart.NAMES[index]
+        descriptor = lookup.find(type(self.value), name)
+        if descriptor is not vars(type)[name] or not lookup.holds(tracer, type(self.value), name, descriptor):
+            raise GraphBreak(f"attribute {name!r} of {self.describe()} is left to Python", "attribute")
+        found = descriptor.__get__(self.value)
+        source = ClassPart(KnownObject(self.value), index)
+        return Constant(found) if lookup.is_fixed(self.value) else tracer.lazy(source, found)
 
     def concrete(self, tracer: Tracer) -> Any:
         return self.value

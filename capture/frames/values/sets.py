@@ -7,19 +7,19 @@ order depends on nothing else within a process.
 >>> SetValue((3, 1, 3)).items(tracer)
 (Constant(1), Constant(3))
 
-Elements may be added to a set of one's own; what else changes a set is left to Python, since the order then depends on
-what was in it before.
+What is done to a set of one's own is noted and done again where the set is needed: its order depends on all of it.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
-from capture.frames.values.constants import Constant
+from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, SequenceValue, call_row, plain_key
 from capture.frames.values.iterators import IteratorValue, advanced
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class SetValue(Value):
     """A set made inside the frame: of ``added`` elements, or by a ``function`` of other values."""
 
-    __slots__ = ("added", "contents", "fixed", "function", "parts")
+    __slots__ = ("added", "contents", "fixed", "function", "parts", "steps")
     noun = "set"
 
     def __init__(
@@ -43,6 +43,7 @@ class SetValue(Value):
         self.function = function
         self.parts = tuple(parts)
         self.contents = set(self.added) if contents is None else contents
+        self.steps: tuple[Step, ...] = ()  # what was done to it since
         self.fixed = function is not None  # something else was made of it, or it is being iterated over
 
     def python_type(self, tracer: Tracer) -> type:
@@ -76,17 +77,58 @@ class SetValue(Value):
         return call_row(tracer, self, METHODS, name, [arg.real(tracer) for arg in args], kwargs)
 
     def add(self, tracer: Tracer, elements: Sequence[Any]) -> None:
-        if self.fixed:
-            raise GraphBreak("a set on which something else depends is changed")
+        if self.steps:
+            self.change(tracer, "update", tuple(elements))
+            return
+        self._require_alone()
         added = (*self.added, *elements)
         tracer.journal.set(self, "added", added)
         tracer.journal.set(self, "contents", set(added))
 
+    def change(self, tracer: Tracer, method: str, *args: Any) -> Any:
+        """Do something else to it; the same steps give a set in the same order. Gives what the method gives."""
+        self._require_alone()
+        steps = (*self.steps, (method, args))
+        contents = follow(Recipe(self.added, self.steps))
+        found = attempt(take, (contents, steps[-1]), {}, f"set.{method}")
+        tracer.journal.set(self, "steps", steps)
+        tracer.journal.set(self, "contents", contents)
+        return found
+
+    def _require_alone(self) -> None:
+        if self.fixed:
+            raise GraphBreak("a set on which something else depends is changed")
+
     def rebuild(self, build: Builder) -> None:
         if self.function is not None:
             build.call(self.function, self.parts)
+        elif self.steps:
+            build.call(follow, (Constant(Recipe(self.added, self.steps)),))
         else:
             build.sequence("build_set", tuple(map(Constant, self.added)))
+
+
+Step = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a set came about that was an operand of a step."""
+
+    added: tuple[Any, ...]
+    steps: tuple[Step, ...]
+
+
+def take(contents: set[Any], step: Step) -> Any:
+    name, args = step
+    return getattr(contents, name)(*(follow(arg) if type(arg) is Recipe else arg for arg in args))
+
+
+def follow(recipe: Recipe) -> set[Any]:
+    contents = set(recipe.added)
+    for step in recipe.steps:
+        take(contents, step)
+    return contents
 
 
 class SetIterator(IteratorValue):
@@ -122,7 +164,7 @@ def plain_items(tracer: Tracer, values: Value) -> list[Any]:
 
 def make_set(tracer: Tracer, values: Value | None = None) -> Value:
     """``set(values)``: of other than sequences its table has another size."""
-    if values is None or isinstance(values, SequenceValue):
+    if values is None or isinstance(values, SequenceValue | IteratorValue):
         return SetValue(plain_items(tracer, values) if values is not None else ())
     known = _contents(tracer, values)
     if known is None and isinstance(values, Constant) and type(values.value) in (str, bytes, range):
@@ -161,18 +203,32 @@ ASKING: Mapping[str, Callable[[Any, Any], Any]] = {
 
 def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     """Operators of sets and frozensets, at least one of them a set."""
+    if symbol not in MAKING and symbol not in ASKING:
+        return _in_place(tracer, symbol, left, right)
     a, b = _contents(tracer, left), _contents(tracer, right)
     if a is None or b is None:
         raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
     if symbol in ASKING:
         return Constant(ASKING[symbol](a, b))
-    function = MAKING.get(symbol)
-    if function is None:
-        raise GraphBreak(f"set {symbol} is left to Python", "write")
+    function = MAKING[symbol]
     result = function(a, b)
     if type(result) is frozenset:
         return Constant(result)
     return SetValue(function=function, parts=(left, right), contents=result)
+
+
+IN_PLACE: Mapping[str, str] = {
+    "|=": "update", "&=": "intersection_update", "-=": "difference_update", "^=": "symmetric_difference_update",
+}  # fmt: skip
+
+
+def _in_place(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    if isinstance(left, Constant):
+        return binary(tracer, symbol.removesuffix("="), left, right)
+    if not isinstance(left, SetValue) or not isinstance(right, Constant | SetValue) or symbol not in IN_PLACE:
+        raise GraphBreak(f"set {symbol} {right.noun} is left to Python", "write")
+    left.change(tracer, IN_PLACE[symbol], _operand(tracer, symbol, right))
+    return left
 
 
 # Methods ------------------------------------------------------------------------------------------------------------
@@ -182,9 +238,46 @@ def _add(tracer: Tracer, owner: SetValue, item: Value) -> Value:
 
 
 def _update(tracer: Tracer, owner: SetValue, values: Value) -> Value:
-    if not isinstance(values, SequenceValue):
-        raise GraphBreak(f"a set is updated with {values.describe()}")
-    owner.add(tracer, plain_items(tracer, values))
+    if isinstance(values, SequenceValue | IteratorValue):
+        owner.add(tracer, plain_items(tracer, values))
+    else:
+        owner.change(tracer, "update", _operand(tracer, "update", values))
+    return Constant(None)
+
+
+def _operand(tracer: Tracer, name: str, other: Value) -> Any:
+    """What a method of sets may be given, as a constant whose order of items is the same."""
+    if isinstance(other, SetValue) and other.function is None:
+        return Recipe(other.added, other.steps)
+    if isinstance(other, Constant) and type(other.value) in (frozenset, str, bytes, range):
+        return other.value
+    if isinstance(other, SequenceValue | IteratorValue):
+        return tuple(plain_items(tracer, other))
+    raise GraphBreak(f"{name} of a set and {other.describe()} is left to Python")
+
+
+def _changed(name: str) -> Callable[..., Value]:
+    def method(tracer: Tracer, owner: SetValue, other: Value) -> Value:
+        owner.change(tracer, name, _operand(tracer, name, other))
+        return Constant(None)
+
+    return method
+
+
+def _removed(name: str) -> Callable[..., Value]:
+    def method(tracer: Tracer, owner: SetValue, item: Value) -> Value:
+        owner.change(tracer, name, plain_key(tracer, item))
+        return Constant(None)
+
+    return method
+
+
+def _pop(tracer: Tracer, owner: SetValue) -> Value:
+    return Constant(owner.change(tracer, "pop"))
+
+
+def _clear(tracer: Tracer, owner: SetValue) -> Value:
+    owner.change(tracer, "clear")
     return Constant(None)
 
 
@@ -192,7 +285,8 @@ def _made(function: Callable[..., Any]) -> Callable[..., Value]:
     def method(tracer: Tracer, owner: SetValue, other: Value) -> Value:
         known = _contents(tracer, other)
         if known is None:
-            raise GraphBreak(f"{function.__name__} of a set and {other.describe()} is left to Python")
+            known = _operand(tracer, function.__name__, other)
+            other = Constant(known)  # made when it is needed: nothing changes it
         contents = _contents(tracer, owner)
         return SetValue(function=function, parts=(owner, other), contents=function(contents, known))
 
@@ -213,6 +307,13 @@ def _copy(tracer: Tracer, owner: SetValue) -> Value:
 METHODS: Mapping[str, Callable[..., Value]] = {
     "add": _add,
     "update": _update,
+    "remove": _removed("remove"),
+    "discard": _removed("discard"),
+    "pop": _pop,
+    "clear": _clear,
+    "difference_update": _changed("difference_update"),
+    "intersection_update": _changed("intersection_update"),
+    "symmetric_difference_update": _changed("symmetric_difference_update"),
     "copy": _copy,
     "union": _made(set.union),
     "intersection": _made(set.intersection),
