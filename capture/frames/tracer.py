@@ -18,7 +18,6 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import CO_GENERATOR
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
 from typing import Any, NamedTuple
 
@@ -231,7 +230,8 @@ class Tracer:
                 self._check_worth()
             try:
                 if frame.thrown is not None:
-                    raise self._thrown_into(frame, frame.thrown)
+                    thrown, frame.thrown = frame.thrown, None
+                    raise Raised(thrown, f"{thrown.describe()} is thrown into a generator", "generator")
                 handlers.HANDLERS[instruction.op](self, frame, instruction)
             except GraphBreak as stop:
                 if not self._handle(stop, frame):
@@ -254,10 +254,6 @@ class Tracer:
         frame = Frame(owner, state.code, owner.globals, dict(state.locals), False, stack, index)
         frame.direct, frame.thrown, frame.rounds = direct, thrown, dict(state.rounds)
         return frame
-
-    def _thrown_into(self, frame: Frame, value: ExceptionValue) -> Raised:
-        frame.thrown = None
-        return Raised(value, f"{value.kind.__qualname__} is thrown into a generator", "generator")
 
     # exceptions ---------------------------------------------------------------------------------------------------
     def _handle(self, stop: GraphBreak, frame: Frame) -> bool:
@@ -310,7 +306,7 @@ class Tracer:
     def _passes_on(self, depth: int) -> bool:
         """Whether what a frame raises is raised as it is by its caller's instruction: true of some generators."""
         frame = self.frames[depth]
-        if not is_generator(frame.code.original):
+        if not binding.is_generator(frame.code.original):
             return False
         return frame.direct or self.frames[depth - 1].instruction.op == "FOR_ITER"
 
@@ -562,10 +558,10 @@ class Tracer:
         if special is not None:
             return special
         code = function.code
-        reason = binding.why_not_inline(code, is_generator(code))
+        reason = binding.why_not_inline(code, binding.is_generator(code))
         if reason:
             raise GraphBreak(f"{function.describe()} {reason}", "call")
-        if is_generator(code):
+        if binding.is_generator(code):
             return self._make_generator(function, args, kwargs)
         if len(self.frames) > DEEPEST:
             raise GraphBreak(f"more than {DEEPEST} calls inside each other", "depth")
@@ -675,10 +671,6 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.evaluated,
         tracer.kept,
     )
-
-
-def is_generator(code: CodeType) -> bool:
-    return bool(code.co_flags & CO_GENERATOR)
 
 
 def is_resumed(code: CodeType) -> bool:

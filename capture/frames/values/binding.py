@@ -35,6 +35,10 @@ SUSPENDING = {
 SEES_FRAMES = frozenset({"_getframe", "currentframe", "f_locals", "f_back"})
 
 
+def is_generator(code: CodeType) -> bool:
+    return bool(code.co_flags & inspect.CO_GENERATOR)
+
+
 def why_not_inline(code: CodeType, as_generator: bool = False) -> str:
     """What keeps a code object from being evaluated; empty if nothing does."""
     for flag, words in SUSPENDING.items():
