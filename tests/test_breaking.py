@@ -101,3 +101,21 @@ def test_bools_and_lists_as_axes_and_shapes(expression, n):
 
 def test_linspace_owns_what_numpys_owns():
     captured(lambda x: np.linspace(0, 1, 5))(np.ones(2))
+
+
+MOVES = """
+a[1:] = (-a)[:-1] | a[1:] = (a + 1)[::-1][1:] | a[:-1] = np.abs(a)[1:] | a[...] = (-a)[::-1] | a[::-1] = a * 2
+a[1:] += (-a)[:-1] | a[1:] = (-a)[:-1] * 2 | a[1:] = np.maximum(a, 1)[:-1] + a[1:] | a[:] = np.flip(-a)
+a[1:] = a.copy()[:-1] | a[1:] = (a > 0)[:-1] | a[1:] = a.astype(np.float32)[:-1] | a[2:] = (-a)[1:][:-1]
+a[1:] = np.where(a > 0, a, 0)[:-1] | np.copyto(a[1:], (-a)[:-1]) | np.add((-a)[:-1], 1, out=a[1:])
+""".replace("\n", "|")
+
+
+@pytest.mark.parametrize("line", [e.strip() for e in MOVES.split("|") if e.strip()])
+@pytest.mark.parametrize("shape", [(40,), (9, 7)])
+def test_a_view_of_a_value_is_stored_where_the_value_came_from(line, shape):
+    namespace = {"np": np}
+    exec(f"def function(a):\n    {line}\n    return a", namespace)
+    run = captured(namespace["function"])
+    run.on(lambda: (np.arange(np.prod(shape)).reshape(shape) - 5.0,))
+    assert run.graphs == 1

@@ -224,7 +224,7 @@ def _place_results(lowered: Lowered) -> None:
         if node.target == "store":
             _require_memory(lowered, buffer(node), "arena")
             if isinstance(node.args[1], Node) and overlaps.clash(node):
-                lowered.give_memory(node.args[1], "arena")
+                _require_memory(lowered, buffer(node.args[1]), "arena")  # the value, or what it is a view of
         elif node.op.is_extern:
             for operand in iterate_nodes((node.args, tuple(node.params.values()))):
                 _require_memory(lowered, buffer(operand), "arena")
