@@ -14,17 +14,19 @@ from capture import backends
 from tests.fuzz_programs.campaign import make_program, shrunk
 from tests.fuzz_programs.check import MODES, Failure, Figures, Mode, check
 from tests.fuzz_programs.forms import forms
+from tests.fuzz_programs.grammar import PLACEHOLDER, READ_ONLY
+from tests.fuzz_programs.modules import make_module
 from tests.fuzz_programs.outcome import Program, difference
 from tests.fuzz_programs.shrink import shrink
 
-SEEDS = {"eager": range(100, 140), "forced": range(200, 220), "inductor": range(300, 308)}
+SEEDS = {"eager": range(100, 122), "forced": range(200, 206), "inductor": range(300, 304)}
 FLOORS = {
-    "eager": {"programs": 36, "calls": 180, "graphs": 300, "operations": 1100, "instructions": 20_000},
-    "forced": {"programs": 18, "calls": 90, "graphs": 130, "operations": 400, "instructions": 10_000},
-    "inductor": {"programs": 7, "calls": 35, "graphs": 60, "operations": 300, "instructions": 6000},
+    "eager": {"programs": 18, "calls": 90, "graphs": 100, "operations": 400, "instructions": 20_000},
+    "forced": {"programs": 5, "calls": 20, "graphs": 30, "operations": 60, "instructions": 5000},
+    "inductor": {"programs": 3, "calls": 15, "graphs": 20, "operations": 60, "instructions": 3000},
 }
 """What all programs of a mode capture, at least."""
-BREAKS = RECOMPILES = {"eager": 150, "forced": 200, "inductor": 60}
+BREAKS = RECOMPILES = {"eager": 150, "forced": 100, "inductor": 30}
 
 
 @functools.cache
@@ -58,7 +60,7 @@ def test_enough_was_captured(mode, folder):
     floors = {**FLOORS[mode], "breaks": BREAKS[mode], "recompiles": RECOMPILES[mode]}
     for name, floor in floors.items():
         assert getattr(total, name) >= floor, f"{name}: {total}"
-    assert total.raised < total.calls / 2, str(total)
+    assert total.raised < total.calls * 0.7, str(total)
 
 
 def test_programs_are_made_of_their_seed():
@@ -71,10 +73,22 @@ def test_every_statement_is_used():
     names = {form.name for form in forms(exact=True).statements}
     assert len(names) > 35
     used = set()
-    for seed in range(40):
-        made = make_program(seed, MODES["eager"])
-        used |= set(made.used) if made else set()
+    for seed in range(60):
+        used |= set(make_module(seed, exact=True).used)
     assert names <= used
+
+
+def test_forms_name_what_there_is():
+    """A label is given before it is used, a kind is one that has expressions."""
+    found = forms(exact=False)
+    kinds = {*found.expressions, *READ_ONLY, "me", "return", "yield", "body", "loop", "function"}
+    texts = ["\n".join(form.lines) for form in found.statements]
+    for text in [*texts, *(form for rows in found.expressions.values() for form in rows)]:
+        labels = set()
+        placeholders = sorted(PLACEHOLDER.finditer(text), key=lambda match: match[1] != "~")
+        for match in placeholders if text not in texts else PLACEHOLDER.finditer(text):
+            assert match[2] in kinds if match[2] else match[4] in labels, (text, match[0])
+            labels.add(match[4])
 
 
 def off_by_one(graph, inputs):

@@ -20,8 +20,8 @@ from capture.frames import frontend, hook
 from capture.frames.settings import Settings
 from tests.fuzz_programs.outcome import Outcome, Program, difference
 
-MOST_LINES = 4000
-"""Programs that run more lines are not tried."""
+MOST_LINES, DEEPEST = 4000, 40
+"""Programs that run more lines, or whose calls are nested deeper, are not tried."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,16 @@ class TooLong(BaseException):
 
 def rehearse(source: str, file: str) -> list[Outcome]:
     """The outcomes of a plain run, with few enough lines; raises what is wrong with the program as such."""
-    left = MOST_LINES
+    left, depth = MOST_LINES, 0
 
     def count(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal left
+        nonlocal left, depth
         if frame.f_code.co_filename != file:
             return None
         left -= event == "line"
-        if left < 0:
+        depth += {"call": 1, "return": -1}.get(event, 0)
+        if left < 0 or depth > DEEPEST:
+            left = -1
             raise TooLong
         return count
 

@@ -100,6 +100,29 @@ dict(zip('ab', <ints>)).get('a', <int>)
 <int>.bit_length()
 (<int>).__add__(<int>)
 
+<int> if <array>.max() > <num> else <int>
+<ints>.pop()
+many(*<ints>[:3])
+recursive(<few>, <int>)
+globals().get('COUNTER', <int>)
+hash(<int>)
+[<int>, <int>][<bool>]
+(<int>, <int>, <int>)[<few>]
+'abc'.index(<key>)
+int(<scalar> + <int>)
+<array>.argmax()
+<array>.tolist()[0]
+sum(1 for <~int> in <ints> if <bool*>)
+min(<ints>, default=<int>)
+max(<ints>, key=lambda <~int>: <int*>)
+len({*<ints>, <int>})
+len([*<ints>, *<ints>])
+operator.itemgetter(0)(<ints>)
+operator.attrgetter('n')(<box>)
+next(iter(<ints>), <int>)
+(lambda *<~tail:t>, **<~table:k>: len(<:t>) + len(<:k>))(*<ints>, a=<int>)
+id(<array>) == id(<array>)
+
 [float]
 0.5
 1.5
@@ -159,6 +182,27 @@ callable(<fi>)
 type(<num>) is float
 np.array_equal(<any>, <any>)
 np.shares_memory(<array>, <array>)
+
+<array> is <array> or <ints> == <ints>
+<table> == <table>
+<table>.get('a') is None
+<int> < <float> < <int>
+<set> <= <set>
+<str> in <str>
+<str> < <str>
+issubclass(type(<box>), Box)
+isinstance(<array>, np.ndarray) and <bool>
+<array>.flags.writeable
+<array>.base is None
+(<array> == <array>).all()
+np.all(<array> == <array>)
+np.isscalar(<num>)
+<failure>.args == ()
+<int> is None
+not <ints>
+not <box>
+1 < <array>.ndim <= <int>
+<array>.shape == <array>.shape
 
 [num]
 <int>
@@ -480,6 +524,27 @@ Wrong(<int>)
 
 [thunk]
 print
+
+[failure]
+Wrong('kept')
+
+[local]
+Child
+
+[point]
+Point(1, WEIGHT)
+
+[record]
+Record(1)
+
+[slotted]
+Slotted(1, WEIGHT)
+
+[lazy]
+Lazy({'a': 1})
+
+[driven]
+echo(1)
 
 [maker]
 range

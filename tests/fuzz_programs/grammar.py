@@ -42,7 +42,7 @@ class Stuck(Exception):
 @dataclass(frozen=True)
 class Form:
     name: str
-    weight: int
+    weight: float
     lines: tuple[str, ...]
 
 
@@ -68,13 +68,13 @@ def parse_expressions(text: str) -> dict[str, list[str]]:
 
 
 def parse_statements(text: str) -> list[Form]:
-    """``# name weight`` begins the forms of a name, which blank lines divide."""
+    """``# name weight`` begins the forms of a name, which blank lines divide; the weight is that of all of them."""
     found: list[Form] = []
-    name, weight, lines = "", 0, []
+    name, weight, lines = "", 0.0, []
     for line in [*text.strip("\n").splitlines(), ""]:
         if line.startswith("#"):
             name, _, number = line[1:].strip().rpartition(" ")
-            weight = int(number)
+            weight = float(number)
         elif line.strip():
             lines.append(line)
         elif lines:
@@ -133,7 +133,7 @@ class Writer:
             raise Stuck(kind)
         names = [name for name, its in self.scope.visible().items() if READ_ONLY.get(its, its) == kind]
         if names and (depth >= DEEPEST_EXPRESSION or self.random.random() < 0.35 + 0.15 * depth):
-            return self.random.choice(names)
+            return self.choice(names)
         own = self.extra.get(kind, [])
         if own and depth < DEEPEST_EXPRESSION and self.random.random() < 0.2:
             return self.filled(self.random.choice(own), {}, depth + 1)
@@ -179,18 +179,23 @@ class Writer:
             names = [name for name, its in known.items() if its == kind]
             if not names:
                 raise Stuck(kind)
-            return self.random.choice(names)
+            return self.choice(names)
         text = self.expression(kind, depth)
         return text if text.isidentifier() else f"({text})"
+
+    def choice(self, names: Sequence[str]) -> str:
+        """One of the names, seldom one of the module."""
+        near = [name for name in names if name not in self.module]
+        return self.random.choice(near if near and self.random.random() < 0.9 else names)
 
     def new_name(self, kind: str) -> str:
         self.count += 1
         return f"{kind}{self.count}"
 
     # statements ---------------------------------------------------------------------------------------------------
-    def block(self, flow: Flow, depth: int, most: int = 4) -> list[str]:
+    def block(self, flow: Flow, depth: int, most: int, least: int = 1) -> list[str]:
         lines: list[str] = []
-        for _ in range(self.random.randint(1, most)):
+        for _ in range(self.random.randint(least, most)):
             lines += self.statement(flow, depth)
         return lines
 
@@ -204,9 +209,13 @@ class Writer:
             self.scope = around
 
     def statement(self, flow: Flow, depth: int) -> list[str]:
-        usable = [form for form in self.forms.statements if self.allowed(form, flow, depth)]
+        usable: dict[str, list[Form]] = {}
+        for form in self.forms.statements:
+            if self.allowed(form, flow, depth):
+                usable.setdefault(form.name, []).append(form)
+        weights = [forms[0].weight for forms in usable.values()]
         for _ in range(40):
-            form = self.random.choices(usable, [form.weight for form in usable])[0]
+            form = self.random.choice(usable[self.random.choices(list(usable), weights)[0]])
             around = dict(self.scope.names)
             try:
                 lines = self.form(form, flow, depth)

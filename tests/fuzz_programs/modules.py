@@ -19,7 +19,7 @@ SHAPES = ("(4,)", "(3,)", "(2, 3)", "(3, 3)", "(1,)", "(5, 2)", "(2, 2, 2)", "(4
 DTYPES = ("float64", "float64", "float64", "int64", "int64", "float32", "int32", "bool", "uint8")
 
 IMPORTS = """\
-import contextlib, copy, functools, itertools, math, operator, sys
+import collections, contextlib, copy, dataclasses, functools, itertools, math, operator, sys
 import numpy as np
 import capture
 from tests.fuzz_programs.outcome import call, values
@@ -37,6 +37,21 @@ class Worse(Wrong, LookupError):
 """
 
 MANAGERS = """\
+class Failing:
+    def __init__(self, early, late):
+        self.early = early
+        self.late = late
+
+    def __enter__(self):
+        if self.early:
+            raise Wrong('early')
+
+    def __exit__(self, *error):
+        <exit>
+        if self.late:
+            raise Worse('late')
+
+
 class Managed:
     def __init__(self, name, swallow=False):
         self.name = name
@@ -60,6 +75,78 @@ def managed(number):
         <exit>
 """
 EVENTS = ("print('{0}')", "EVENTS.append('{0}')", "COUNT['{0}'] = COUNT.get('{0}', 0) + 1", "pass")
+
+LIBRARY = """\
+Point = collections.namedtuple('Point', 'x y')
+
+
+@dataclasses.dataclass
+class Record:
+    n: int
+    data: list = dataclasses.field(default_factory=list)
+
+
+class Slotted:
+    __slots__ = ('n', 'data')
+
+    def __init__(self, n, data):
+        self.n = n
+        self.data = data
+
+
+class Lazy:
+    def __init__(self, held):
+        self.held = held
+
+    def __getattr__(self, name):
+        if name not in self.held:
+            raise AttributeError(name)
+        return self.held[name]
+
+
+def traced(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        EVENTS.append(len(args))
+        try:
+            return function(*args, **kwargs)
+        finally:
+            COUNT['traced'] = COUNT.get('traced', 0) + 1
+    return wrapper
+
+
+def echo(value):
+    while True:
+        try:
+            got = yield value
+            value = value if got is None else value + got
+        except LookupError:
+            yield 'lookup'
+        finally:
+            EVENTS.append(1)
+
+
+def running(arrays):
+    total = 0
+    for array in arrays:
+        total = total + array
+        yield total
+    return total
+
+
+def many(a=1, b=2, *rest, k=3, **named):
+    return a + b * 2 + sum(rest) + k * 3 + sum(named.values())
+
+
+def recursive(n, k):
+    return k if n <= 0 else recursive(n - 1, k + n) + 1
+
+
+def halved(x, n):
+    if n <= 0 or x.max() < 1:
+        return x
+    return halved(x / 2, n - 1) + n
+"""
 
 CLASSES = """\
 class Box:
@@ -179,7 +266,7 @@ class _Maker:
         self.writer.module = set(self.globals)
 
     def module(self) -> Module:
-        parts = [IMPORTS, self.module_globals(), ERRORS, self.managers(), self.classes()]
+        parts = [IMPORTS, self.module_globals(), ERRORS, LIBRARY, self.managers(), self.classes()]
         parts += [self.function(f"helper_{n}") for n in range(self.random.randint(1, 3))]
         if self.random.random() < 0.4:
             parts.append(self.generator())
@@ -208,11 +295,11 @@ class _Maker:
         names = [name for name in self.globals if self.random.random() < 0.2]
         return [f"    global {name}" for name in names], {name: self.globals[name] for name in names}
 
-    def body(self, parameters: dict[str, str], flow: Flow, most: int) -> tuple[list[str], Scope]:
+    def body(self, parameters: dict[str, str], flow: Flow, most: int, least: int = 1) -> tuple[list[str], Scope]:
         lines, names = self.declared()
         around = self.writer.scope
         self.writer.scope = scope = Scope({**names, **parameters}, around)
-        lines += [f"    {line}" for line in self.writer.block(flow, 0, most)]
+        lines += [f"    {line}" for line in self.writer.block(flow, 0, most, least)]
         self.writer.scope = around
         return lines, scope
 
@@ -261,7 +348,7 @@ class _Maker:
     def main(self) -> str:
         kinds = ["array", "array", "int", *self.random.choices(PARAMETERS, k=self.random.randint(0, 3))]
         self.parameters = {f"{kind}_{index}": kind for index, kind in enumerate(kinds)}
-        lines, scope = self.body(self.parameters, Flow(returns="pair"), 10)
+        lines, scope = self.body(self.parameters, Flow(returns="pair"), 11, 6)
         names = [name for name in scope.names if name not in self.globals]
         self.random.shuffle(names)
         lines.append(f"    return {', '.join(names[:7])},")
@@ -338,9 +425,10 @@ def change_class(to):
     def argument(self, kind: str, shape: str) -> str:
         random = self.random
         array = f"values({random.randrange(100)}, {random.choice(DTYPES)!r}, {shape})"
+        turned = "[::-1]" if shape != "()" else ""
         number = str(random.choice([0, 1, 2, 3, 5, 7, -2]))
         made = {
-            "array": random.choice([array, array, array, f"np.asfortranarray({array})", f"{array}[::-1]"]),
+            "array": random.choice([array, array, array, f"np.asfortranarray({array})", f"{array}{turned}"]),
             "any": random.choice([array, f"values(3, 'float64', {random.choice(SHAPES)})"]),
             "int": number,
             "float": str(random.choice([0.5, 1.5, -2.0, 4.0])),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import linecache
+import sys
 import traceback
 import types
 import warnings
@@ -65,7 +66,8 @@ class Program:
     def __init__(self, source: str, file: str, entry: Callable[[Any], Any] = lambda main: main) -> None:
         self.file = file
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        self.scope: dict[str, Any] = {"__name__": "program"}
+        sys.modules["program"] = self.module = types.ModuleType("program")
+        self.scope = vars(self.module)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             exec(compile(source, file, "exec"), self.scope)

@@ -32,6 +32,8 @@ SAFE = {
     "fn": "np.abs",
     "gen": "iter([1, 2, 3])",
     "agen": "iter([WEIGHT])",
+    "failure": "Wrong('kept')",
+    "num": "1",
 }
 """Values for variables whose own could not be computed; kinds are the beginnings of names."""
 ROUNDS = 40

@@ -535,6 +535,255 @@ for <~counter> in range(<few>):
 if <bool>:
     <yield>
 
+# move elements 4
+<-array>[0], <-array>[-1] = <-array>[-1], <-array>[0]
+
+<-ints>[0], <=int> = <int>, <-ints>[0]
+
+<-array>[1:] = <array>[::-1][:-1]
+
+<-array>[<few>], <=int> = <int>, <few>
+
+<+array>, <-arrays>[0] = <-arrays>[0], <array>
+
+<-arrays>[0] += <-arrays>[-1]
+
+<=array> = <=array>; <-array>[...] = <=array>
+
+<-params>['w'], <-params>['b'] = <-params>['b'], <-params>['w']
+
+<-array>[<ints>] = <num>
+
+<-array>[...] = <-array>[::-1] + <-array>
+
+<-array>.sort()
+
+np.put(<-array>, 0, <int>)
+
+np.add.at(<-array>, 0, <int>)
+
+<-array>.T[...] = <num>
+
+<-array>.reshape(-1)[1:] -= <-array>.reshape(-1)[:-1]
+
+# loop on values 4
+<+array:w> = <array:a> % 4
+<+counter:c> = 6
+while <:w>.max() > <few> and <:c>:
+    <:w> = <:w> - 1
+    <:c> -= 1
+    <loop>
+
+<+counter:c> = 4
+while (<:c> := <:c> - 1) and <bool>:
+    <loop>
+
+for <~int:i> in range(12):
+    if <-array>.max() > <:i>:
+        break
+    <-array:x> += <:i>
+
+for <~counter> in range(<few>):
+    <+array:t> = <array>
+    if <:t>.min() < <num>:
+        continue
+    <=array> = <:t> + 1
+
+for <~int> in iter(lambda: <int> % 3, 1):
+    break
+
+<+int:t> = 0
+for <~int:i> in range(20):
+    <:t> += <:i> * <small>
+    if <:t> > <int>:
+        break
+else:
+    <body>
+
+<+array:t> = <array>
+for <~int:i> in range(6):
+    <:t> = <:t> + <:i>
+
+# change what is iterated 2
+for <~int:v> in <-ints:l>:
+    if len(<:l>) < 9:
+        <:l>.append(<:v>)
+    <loop>
+
+for <~str:k> in <-table:t>:
+    <:t>[<key>] = <int>
+    <loop>
+
+for <~int:v> in <-ints:l>:
+    <:l>.remove(<:v>)
+
+for <~array:v> in <-arrays>:
+    <:v> += 1
+
+for <~array:v> in <-arrays>:
+    <:v>[...] = <num>
+
+# leave through finally 4
+for <~int> in range(<few>):
+    try:
+        <loop>
+        break
+    finally:
+        <loop>
+
+for <~int> in range(<few>):
+    try:
+        <loop>
+    finally:
+        continue
+
+for <~int> in range(<few>):
+    with Managed(<key>, swallow=<bool>):
+        <loop>
+        continue
+
+try:
+    <body>
+    <return>
+finally:
+    <body>
+
+try:
+    raise <error>(<int>)
+except <error>:
+    <return>
+finally:
+    <body>
+
+try:
+    try:
+        <body>
+        raise <error>(<int>)
+    finally:
+        <body>
+except <error> as <~exc:e>:
+    <+str> = str(<:e>.__context__)
+
+try:
+    try:
+        raise <error>(<int>)
+    except <error>:
+        raise <error>(<str>)
+except Exception as <~exc:e>:
+    print(repr(<:e>), repr(<:e>.__context__), repr(<:e>.__cause__))
+
+with Managed(<str>, swallow=<bool>):
+    with Managed(<str>):
+        raise <error>(<str>)
+
+with contextlib.ExitStack() as stack:
+    stack.enter_context(Managed(<str>))
+    <body>
+
+with Failing(<bool>, <bool>):
+    <body>
+
+while True:
+    try:
+        <body>
+    except <error>:
+        <body>
+    break
+
+# exception groups 1
+try:
+    raise ExceptionGroup('many', [<error>(<int>), <error>(<str>)])
+except* <error> as <~exc:e>:
+    print(len(<:e>.exceptions))
+except* Exception:
+    <body>
+
+# keep an exception 2
+try:
+    <body>
+except Exception as <~exc:e>:
+    <+failure> = <:e>
+
+<+failure:f> = <error>(<int>)
+try:
+    raise <:f>
+except <error>:
+    <body>
+
+# decorate 2
+@traced
+def <+fi>(<~int>):
+    <function>
+    return <int>
+
+@functools.lru_cache(maxsize=None)
+def <+fi>(<~int>):
+    return <int>
+
+@functools.wraps(<fi>)
+def <+fi>(*<~tail:a>, **<~table:k>):
+    <function>
+    return len(<:a>) + len(<:k>)
+
+# local class 2
+class <+local:c>(Box):
+    <~int:k> = <int>
+    def total(self):
+        return self.n + self.<:k>
+<+box> = <:c>(<int>, <array>)
+
+<+point:p> = Point(<int>, <array>)
+<+int>, <+array> = <:p>
+
+<+point:p> = Point(<num>, y=<array>)._replace(x=<int>)
+<+array> = <:p>.y + <:p>.x
+
+<+record:r> = Record(<int>)
+<:r>.data.append(<array>)
+<:r>.n += <int>
+<+array> = <:r>.data[0]
+
+<+slotted:s> = Slotted(<int>, <array>)
+<:s>.n = <:s>.n + <int>
+<:s>.data[...] = <:s>.n
+<+int> = <:s>.n
+
+<+lazy:z> = Lazy({'a': <int>, 'w': <array>})
+<+int>, <+array> = <:z>.a, <:z>.w
+<:z>.b = <int>
+
+# drive a generator 3
+<+driven:g> = echo(<int>)
+<+num> = next(<:g>)
+<+num> = <:g>.send(<int>)
+<:g>.close()
+
+<+driven:g> = echo(<array>)
+next(<:g>)
+try:
+    <:g>.throw(<error>(<str>))
+except Exception as <~exc:e>:
+    print(type(<:e>).__name__)
+
+<+array> = sum(running(<arrays>))
+
+<+ints> = [*<gen>][:5]
+
+<+driven:g> = running(<arrays>)
+for <~array> in <:g>:
+    <loop>
+
+# star calls 2
+<+int> = many(*<ints>[:4])
+
+<+int> = many(<int>, *<ints>[:3], k=<int>, **<table>)
+
+<+int> = many(*<ints>[:2], *(<int>,), **{'z': <int>})
+
+<+int> = recursive(<few>, <int>)
+
+<+array> = halved(<array>, <few>)
+
 # del 2
 del <=int>
 
@@ -589,9 +838,12 @@ capture.graph_break()
 
 id(<array>)
 
-locals()
-
 sys.stdout.write(<str>)
 
 str(<array>)
+
+# read variables by name 0.2
+locals()
+
+<+int> = vars(<box>)['n']
 """
