@@ -14,6 +14,7 @@ that the hook evaluates on every call; ``why_failed`` names the first guard that
 
 from __future__ import annotations
 
+import abc
 import math
 import struct
 from collections.abc import Iterable, Sequence
@@ -486,6 +487,26 @@ class OrderIs(IdentityCheck):
 
     def why(self, value: Any, *others: Any) -> str:
         return "its bases have changed"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationsAre(Check):
+    """So many classes have been registered with abstract base classes, anywhere."""
+
+    count: int
+    cost: ClassVar[int] = 60
+
+    def __str__(self) -> str:
+        return f"no class has been registered since {self.count}"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        return bool(abc.get_cache_token() == self.count)
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("registrations", self.count)
+
+    def why(self, value: Any, *others: Any) -> str:
+        return "a class has been registered with an abstract one"
 
 
 # ---- two values ----

@@ -41,12 +41,13 @@ from capture.frames.values.containers import DictValue, ListValue, TupleValue, V
 from capture.frames.values.exceptions import ExceptionValue, OnStack, Raised
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
 from capture.frames.values.generators import GeneratorValue
-from capture.frames.values.instances import ObjectValue
-from capture.frames.values.iterators import DictIterator, SequenceIterator
+from capture.frames.values.instances import Instance, ObjectValue
+from capture.frames.values.iterators import DictIterator, IteratorValue, SequenceIterator
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue, Specialise
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.sets import SetIterator
+from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
@@ -304,11 +305,12 @@ class Tracer:
         return None
 
     def _passes_on(self, depth: int) -> bool:
-        """Whether what a frame raises is raised as it is by its caller's instruction: true of some generators."""
-        frame = self.frames[depth]
-        if not binding.is_generator(frame.code.original):
-            return False
-        return frame.direct or self.frames[depth - 1].instruction.op == "FOR_ITER"
+        """Whether what a frame raises is raised as it is by its caller's instruction, which has done nothing else."""
+        frame, instruction = self.frames[depth], self.frames[depth - 1].instruction
+        if binding.is_generator(frame.code.original):
+            return frame.direct or instruction.op == "FOR_ITER"
+        in_place = instruction.op == "BINARY_OP" and instruction.arg.endswith("=")
+        return instruction.op in handlers.PASSING_ON and not in_place
 
     def _check_worth(self) -> None:
         """After so many instructions there should be array work."""
@@ -447,10 +449,10 @@ class Tracer:
         """What iteration gives, for a function that looks at nothing else."""
         return ListValue(values.real(self).items(self))
 
-    def iterator(self, over: Value) -> Value:
+    def iterator(self, over: Value) -> IteratorValue:
         if isinstance(over, Constant) and type(over.value) is frozenset:
             return SetIterator(over)
-        return SequenceIterator(over)
+        return UserIterator(over) if isinstance(over, Instance) else SequenceIterator(over)
 
     def dict_iterator(self, owner: DictValue, over: DictValue | ViewValue) -> Value:
         self.journal.set(owner, "iterated", True)

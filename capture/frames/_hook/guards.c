@@ -359,6 +359,23 @@ check_mro(Step *step, PyObject **slots, PyObject *function)
     return PyType_Check(class) && ((PyTypeObject *)class)->tp_mro == step->object;
 }
 
+/* How often a class was registered with an abstract one: the library counts that, for its own caches. */
+static inline bool
+check_registrations(Step *step, PyObject **slots, PyObject *function)
+{
+    static PyObject *count = NULL;
+    if (count == NULL) {
+        PyObject *module = PyImport_ImportModule("_abc");
+        count = module == NULL ? NULL : PyObject_GetAttrString(module, "get_cache_token");
+        Py_XDECREF(module);
+    }
+    PyObject *now = count == NULL ? NULL : PyObject_CallNoArgs(count);
+    bool same = now != NULL && PyLong_AsSsize_t(now) == step->index;
+    Py_XDECREF(now);
+    PyErr_Clear();
+    return same;
+}
+
 static inline bool
 check_same(Step *step, PyObject **slots, PyObject *function)
 {

@@ -52,6 +52,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("class_lacks", check_class_lacks, "n")                                                                     \
     ROW("instance_lacks", check_instance_lacks, "n")                                                               \
     ROW("mro", check_mro, "o")                                                                                     \
+    ROW("registrations", check_registrations, "i")                                                                 \
     ROW("same", check_same, "s")                                                                                   \
     ROW("different", check_different, "s")                                                                         \
     ROW("apart", check_apart, "s")

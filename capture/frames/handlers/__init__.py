@@ -53,6 +53,14 @@ UNSUPPORTED = {
 }
 unsupported(UNSUPPORTED)
 
+PASSING_ON = frozenset(
+    {
+        *("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_OP", "COMPARE_OP", "GET_ITER"),
+        *("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT"),
+    }
+)
+"""What special methods raise that these call is what the instruction raises; in-place operators may have begun."""
+
 _NEVER = frozenset({"RESUME", "COPY_FREE_VARS", "MAKE_CELL"})
 
 

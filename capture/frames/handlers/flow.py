@@ -12,7 +12,9 @@ from capture.frames.values.base import NULL, Opaque, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue
 from capture.frames.values.generators import next_item
+from capture.frames.values.instances import Instance
 from capture.frames.values.iterators import IteratorValue
+from capture.frames.values.streams import UserIterator
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer
@@ -66,6 +68,8 @@ def get_iter(tracer: Tracer, value: Value, /, *, arg: None) -> Value:
 @opcode("FOR_ITER", raw=True)
 def for_iter(tracer: Tracer, frame: Frame, arg: int) -> None:
     iterator = frame.stack[-1].real(tracer)
+    if isinstance(iterator, Instance):
+        iterator = frame.stack[-1] = UserIterator(iterator)
     if not isinstance(iterator, IteratorValue):
         raise GraphBreak(f"a loop over {_words(iterator)}", "loop")
     limit = tracer.settings.options.unroll_limit

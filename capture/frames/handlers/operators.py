@@ -9,11 +9,12 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.handlers.table import opcode
-from capture.frames.values import operations
+from capture.frames.values import operations, protocols
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.containers import Lacks
 from capture.frames.values.exceptions import ExceptionValue, raised
+from capture.frames.values.instances import Instance
 from capture.frames.values.numbers import NumberValue
 
 if TYPE_CHECKING:
@@ -110,6 +111,10 @@ CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {
 
 
 def _converted(tracer: Tracer, value: Value, conversion: str | None) -> Value:
+    if isinstance(value, Instance) and conversion in ("str", "repr"):
+        found = protocols.call(tracer, CONVERSIONS[conversion], (value,), {})
+        if found is not None:
+            return found
     if isinstance(value, ExceptionValue) and conversion is not None:
         return Constant(value.text(tracer, CONVERSIONS[conversion]))
     return Constant(CONVERSIONS[conversion](_text(tracer, value)))
@@ -118,6 +123,8 @@ def _converted(tracer: Tracer, value: Value, conversion: str | None) -> Value:
 @opcode("FORMAT_VALUE", pops=lambda arg: 1 + arg.has_spec)
 def format_value(tracer: Tracer, *values: Value, arg: Format) -> Value:
     spec = [_text(tracer, each) for each in values[1:]]
+    if isinstance(values[0], Instance) and arg.conversion is None:
+        return protocols.formatted(tracer, values[0], Constant(spec[0] if spec else ""))
     plain = arg.conversion is None and not any(spec)
     converted = _converted(tracer, values[0], "str" if plain else arg.conversion)
     return tracer.evaluate(format, (converted, *map(Constant, spec)), {})

@@ -42,7 +42,11 @@ class NeedsNative(Exception):
 
 
 class MissingAttribute(GraphBreak):
-    """It is certain, under guards, that there is no such attribute; Python raises AttributeError."""
+    """It is certain, under guards, that there is no such attribute; Python raises AttributeError, with ``text``."""
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(reason, "attribute")
+        self.text = text
 
 
 class Value:

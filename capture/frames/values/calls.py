@@ -18,17 +18,19 @@ import numpy as np
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values import exceptions, instances, library, lookup, numbers
+from capture.frames.values import exceptions, instances, library, lookup, numbers, protocols, streams
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
-from capture.frames.values.base import NotConcrete, Value
-from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant, attempt
+from capture.frames.values.base import NotConcrete, Opaque, Value
+from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
-from capture.frames.values.exceptions import ExceptionValue
+from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
 from capture.frames.values.generators import next_item, stop_of
 from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
 from capture.frames.values.lookup import MISSING, MissingAttribute, find
+from capture.frames.values.numbers import NumberValue
+from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
 from capture.frames.values.streams import known_iterator
@@ -120,7 +122,8 @@ def _sum(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  #
 
 def _every(wanted: bool) -> Builtin:
     def check(tracer: Tracer, values: Value) -> Value:
-        for item in values.items(tracer):
+        iterator = known_iterator(tracer, values)
+        while (item := iterator.advance(tracer)) is not None:
             if item.real(tracer).truth(tracer) != wanted:
                 return Constant(not wanted)
         return Constant(wanted)
@@ -181,6 +184,8 @@ def _iter(tracer: Tracer, value: Value) -> Value:
 
 
 def _next(tracer: Tracer, iterator: Value, default: Value | None = None) -> Value:
+    if isinstance(iterator, instances.Instance):
+        iterator = streams.UserIterator(iterator)
     if not isinstance(iterator, IteratorValue):
         raise GraphBreak(f"next of {iterator.describe()}", "loop")
     item = next_item(tracer, iterator)
@@ -231,6 +236,11 @@ def _attribute_if_any(tracer: Tracer, value: Value, name: str) -> Value | None:
         if len(tracer.frames) != depth:  # inside of a property, which may handle it
             raise
         return None
+    except Raised as stop:  # by a __getattr__ of the user's
+        if tracer.unwinding is not None or not issubclass(stop.value.kind, AttributeError):
+            raise
+        del tracer.frames[depth:]
+        return None
 
 
 def _hasattr(tracer: Tracer, value: Value, name: Value) -> Value:
@@ -274,9 +284,17 @@ def _size(tracer: Tracer, value: Value) -> Value:
 
 
 def _array_fact(tracer: Tracer, value: Value, name: str) -> Value:
-    if not isinstance(value, ArrayValue | ScalarValue):
+    if isinstance(value, Constant) and type(value.value) in NUMBERS:
+        value = Constant(np.asarray(value.value)[()])
+    if not isinstance(value, ArrayValue | ScalarValue | Constant):
         raise GraphBreak(f"np.{name} of {value.describe()}")
     return value.attribute(tracer, name)
+
+
+def _result_type(tracer: Tracer, *values: Value) -> Value:
+    """Of arrays it is the dtype that counts; Python numbers stay weak."""
+    known = [Constant(value.type.dtype) if isinstance(value, GraphValue) else value for value in values]
+    return tracer.evaluate(np.result_type, known, {})
 
 
 BUILTINS: Mapping[Any, Builtin] = {
@@ -303,10 +321,13 @@ BUILTINS: Mapping[Any, Builtin] = {
     setattr: _setattr,
     callable: _callable,
     super: _super,
+    np.result_type: _result_type,
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,
 }
+
+TYPE_CALL = lookup.OWN(type)["__call__"]
 
 WITHOUT_OWN = EXACT | {np.ndarray, tuple, list, dict, range}
 """Types whose objects have the attributes that the type says, and no others."""
@@ -316,7 +337,8 @@ PURE: frozenset[Any] = frozenset(
         *(int, float, complex, str, bytes, round, divmod, pow, ord, chr, hex, bin, oct, repr, ascii, format, hash),
         *(frozenset, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans),
         *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
-        *(np.broadcast_shapes, operator.index, operator.lshift, operator.rshift),
+        *(np.lib.array_utils.normalize_axis_index, np.broadcast_shapes),
+        *(operator.index, operator.lshift, operator.rshift),
         *(value for value in vars(math).values() if type(value) is types.BuiltinFunctionType),
     }
 )
@@ -347,9 +369,11 @@ def call_known(
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
-        number = numbers.call(function, args, kwargs)
-        if number is not None:
-            return number
+        found = numbers.call(function, args, kwargs)
+        if found is None:
+            found = protocols.call(tracer, function, args, kwargs)
+        if found is not None:
+            return found
         if function in TEXTS and len(args) == 1 and isinstance(args[0], ExceptionValue) and not kwargs:
             return Constant(args[0].text(tracer, function))
         if function in exceptions.KINDS:
@@ -362,6 +386,8 @@ def call_known(
             return _call_unbound(tracer, function, args, kwargs)
         if function in PURE or _computes_constants(function, args, kwargs):
             return _call_pure(tracer, function, args, kwargs)
+    if function is TYPE_CALL and args and isinstance(args[0], CallableValue) and lookup.is_class(args[0].value):
+        return instances.construct_plainly(tracer, args[0], args[0].value, args[1:], kwargs)
     if id(function) in METHODS_OF_OBJECT:
         return instances.call_method_of_object(tracer, function, args, kwargs)
     op = ops.for_call(function)
@@ -369,7 +395,38 @@ def call_known(
         return call_op(tracer, op, args, kwargs)
     if lookup.is_class(function) and not lookup.is_fixed(function):
         return instances.construct(tracer, callee, function, args, kwargs)
+    if type(function) is type(np.sum):
+        return _call_implementation(tracer, callee, args, kwargs)
     raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
+
+
+PLAIN_FAMILIES = (GraphValue, Constant, NumberValue, CodeValue, CallableValue, SliceValue)
+
+
+def _call_implementation(
+    tracer: Tracer, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """A function of NumPy's that is written in Python, as if it stood in the user's code: no argument overrides it."""
+    implementation = callee.value._implementation  # type: ignore[attr-defined]
+    if type(implementation) is not types.FunctionType:
+        raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
+    _require_no_override(tracer, callee, (*args, *kwargs.values()))
+    return tracer.call(lookup.known(tracer, implementation), args, kwargs)
+
+
+def _require_no_override(tracer: Tracer, callee: Value, args: Sequence[Value]) -> None:
+    for arg in args:
+        arg = arg.real(tracer)
+        if isinstance(arg, SequenceValue) and not isinstance(arg, NamedTupleValue):
+            _require_no_override(tracer, callee, arg.values)
+        elif not isinstance(arg, PLAIN_FAMILIES) and not _lacks_override(tracer, arg):
+            raise GraphBreak(f"call of {callee.describe()} with {arg.describe()}, which may override it", "call")
+
+
+def _lacks_override(tracer: Tracer, arg: Value) -> bool:
+    return isinstance(arg, Opaque | instances.Instance) and lookup.lacks(
+        tracer, arg.python_type(tracer), "__array_function__"
+    )
 
 
 def _hashable(function: Any) -> bool:
@@ -421,11 +478,17 @@ def _computes_constants(function: Any, args: Sequence[Value], kwargs: Mapping[st
 
 def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
     """What a function with a meaning of its own gives; None for all others, and those that NumPy has a record of."""
+    inner = protocols.without_recursion(tracer, function)
+    if inner is not None:
+        return tracer.call(inner, args, kwargs)
     if not isinstance(function, FunctionValue):
         return None
     meaning, op = SPECIAL.get(function.function), ops.for_call(function.function)
-    if meaning is not None or op is not None:
+    pure = function.function in PURE
+    if meaning is not None or op is not None or pure:
         function.fix(tracer)
+    if pure:
+        return _call_pure(tracer, function.function, args, kwargs)
     if meaning is not None:
         return meaning(tracer, args, kwargs)
     return call_op(tracer, op, args, kwargs) if op is not None else None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.base import Value
+from capture.frames.values.base import NotConcrete, Value
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -57,23 +57,23 @@ ATTRIBUTES: Mapping[type, frozenset[str]] = {
 """Attributes that are constant and whose reading runs nothing."""
 
 METHODS: Mapping[type, frozenset[str]] = {
-    int: frozenset({"bit_length", "bit_count", "conjugate", "is_integer", "as_integer_ratio"}),
-    bool: frozenset({"bit_length", "conjugate"}),
-    float: frozenset({"is_integer", "hex", "as_integer_ratio", "conjugate"}),
-    complex: frozenset({"conjugate"}),
-    str: _names(
-        "lower upper strip lstrip rstrip startswith endswith split rsplit replace join find rfind index count title"
-        " capitalize isdigit isalpha isidentifier partition rpartition removeprefix removesuffix zfill ljust rjust"
-        " center splitlines format casefold swapcase expandtabs rindex isalnum isascii isdecimal islower isnumeric"
-        " isprintable isspace istitle isupper encode translate"
-    ),
-    bytes: _names(
-        "hex startswith endswith decode find rfind index rindex count split rsplit join replace strip lstrip rstrip"
-        " lower upper title removeprefix removesuffix zfill ljust rjust center"
-    ),
-    range: frozenset({"index", "count"}),
+    kind: frozenset(name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name)))
+    | ({"__format__"} if kind is str else set())
+    for kind in (*NUMBERS, str, bytes, range)
 }
-"""Methods without effects; the arguments must be constants too."""
+"""Methods, none of which has effects; the arguments must be constants too."""
+
+
+OF_SCALARS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "real", "imag", "T"})
+"""Attributes of NumPy's own scalar types."""
+
+
+def attributes_of(kind: type) -> frozenset[str]:
+    return OF_SCALARS if issubclass(kind, np.generic) else ATTRIBUTES.get(kind, frozenset())
+
+
+def methods_of(kind: type) -> frozenset[str]:
+    return frozenset({"item", "is_integer"}) if issubclass(kind, np.generic) else METHODS.get(kind, frozenset())
 
 
 def has_plain_items(value: Any) -> bool:
@@ -98,20 +98,22 @@ class Constant(Value):
         return type(self.value)
 
     def truth(self, tracer: Tracer) -> bool:
-        if type(self.value) in PLAIN or isinstance(self.value, type) or type(self.value) in SIZED:
+        if type(self.value) in PLAIN or isinstance(self.value, np.generic | type) or type(self.value) in SIZED:
             return bool(self.value)
         return super().truth(tracer)
 
     def length(self, tracer: Tracer) -> int:
         if type(self.value) in SIZED:
             return len(self.value)
+        if type(self.value) in PLAIN:
+            raise Failed(TypeError(f"object of type {type(self.value).__name__!r} has no len()"), "len", exact=True)
         return super().length(tracer)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         kind = type(self.value)
-        if name in ATTRIBUTES.get(kind, ()) or (isinstance(self.value, np.dtype) and name in DTYPE_ATTRIBUTES):
+        if name in attributes_of(kind) or (isinstance(self.value, np.dtype) and name in DTYPE_ATTRIBUTES):
             return tracer.constant(getattr(self.value, name))
-        if name in METHODS.get(kind, ()):
+        if name in methods_of(kind):
             return tracer.method(self, name)
         return super().attribute(tracer, name)
 
@@ -119,10 +121,12 @@ class Constant(Value):
         return tracer.call_known(self, self.value, args, kwargs)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        if name not in METHODS.get(type(self.value), ()):
+        if name not in methods_of(type(self.value)):
             return super().call_method(tracer, name, args, kwargs)
         if name == "join" and len(args) == 1:
             args = [tracer.constant_items(args[0])]
+        for arg in (*args, *kwargs.values()):
+            require_plain(tracer, arg)
         return tracer.evaluate(getattr(self.value, name), args, kwargs)
 
     def item(self, tracer: Tracer, key: Value) -> Value:
@@ -145,6 +149,8 @@ class Constant(Value):
         return tuple(Constant(item) for item in self.value)
 
     def iterate(self, tracer: Tracer) -> Value:
+        if type(self.value) in PLAIN and type(self.value) not in SIZED:
+            raise Failed(TypeError(f"{type(self.value).__name__!r} object is not iterable"), "iteration", exact=True)
         if type(self.value) not in SIZED or not has_plain_items(self.value):
             return super().iterate(tracer)
         return tracer.iterator(self)
@@ -162,12 +168,34 @@ class Constant(Value):
         return ("const", self.value)
 
 
+def require_plain(tracer: Tracer, arg: Value) -> None:
+    """An argument that runs no code of its own where it is compared or printed, and asks for no huge result."""
+    try:
+        found = arg.real(tracer).concrete(tracer)
+    except NotConcrete:
+        raise GraphBreak(f"{arg.describe()} is an argument of a method of a constant") from None
+    if not is_plain(found):
+        raise GraphBreak(f"{arg.describe()} is an argument of a method of a constant")
+    if type(found) is int and found > LARGEST_LENGTH:
+        raise GraphBreak("a method of a constant may give something very large", "size")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a constant consists of plain ones, through tuples, lists and dicts."""
+    if type(value) in (tuple, list):
+        return all(map(is_plain, value))
+    if type(value) is dict:
+        return all(map(is_plain, value)) and all(map(is_plain, value.values()))
+    return type(value) in PLAIN or isinstance(value, np.generic | np.dtype)
+
+
 class Failed(GraphBreak):
     """What was computed on constants has raised ``error``, or warned."""
 
-    def __init__(self, error: Exception, words: str) -> None:
+    def __init__(self, error: Exception, words: str, exact: bool = False) -> None:
         super().__init__(f"{words} raises {type(error).__name__}: {error}", "python")
         self.error = error.with_traceback(None)
+        self.exact = exact  # the very words of Python's at this place
 
 
 # Python's operators on constants ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.base import NeedsNative, NotConcrete, Value
+from capture.frames.values.base import MissingAttribute, NeedsNative, NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant, Failed
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.objects import CallableValue
@@ -122,7 +122,11 @@ def exception_of(stop: GraphBreak) -> ExceptionValue | None:
     """What Python raises where the trace has stopped, if that is known."""
     if isinstance(stop, Raised):
         return stop.value
-    if isinstance(stop, Failed) and type(stop.error) in TELLING and all(type(arg) in PLAIN for arg in stop.error.args):
+    if isinstance(stop, MissingAttribute) and stop.text:
+        return ExceptionValue(AttributeError, (Constant(stop.text),))
+    if not isinstance(stop, Failed) or not (stop.exact or type(stop.error) in TELLING):
+        return None
+    if all(type(arg) in PLAIN for arg in stop.error.args):
         return ExceptionValue(type(stop.error), tuple(map(Constant, stop.error.args)))
     return None
 

@@ -144,7 +144,8 @@ class FunctionValue(CodeValue):
             return tracer.lazy(InstanceAttribute(self.source, name), own[name])
         if name not in own and not hasattr(FunctionType, name):
             tracer.guard(self.source, InstanceLacks(name))
-            raise MissingAttribute(f"{self.describe()} has no attribute {name!r}", "attribute")
+            text = f"'function' object has no attribute {name!r}"
+            raise MissingAttribute(f"{self.describe()} has no attribute {name!r}", text)
         return super().attribute(tracer, name)
 
     def concrete(self, tracer: Tracer) -> Any:

@@ -12,13 +12,14 @@ outlives the frame the assignment is also noted as an effect (``effects.Attribut
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.effects import AttributeStore
-from capture.frames.guards import InstanceLacks, OrderIs
+from capture.frames.guards import InstanceLacks, IsObject, OrderIs
 from capture.frames.sources import (
     DICT_DESCRIPTORS,
     Absent,
@@ -31,7 +32,7 @@ from capture.frames.sources import (
     type_name,
 )
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import lookup
+from capture.frames.values import abstract, lookup
 from capture.frames.values.base import NotConcrete, Opaque, Value
 from capture.frames.values.constants import NUMBERS, PLAIN, Constant
 from capture.frames.values.containers import TupleValue
@@ -141,9 +142,7 @@ class Instance(Value):
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         found = self.iterate(tracer)
-        if isinstance(found, Instance):
-            raise GraphBreak(f"iteration over {found.describe()} is left to Python", "loop")
-        return found.items(tracer)
+        return (tracer.iterator(found) if isinstance(found, Instance) else found).items(tracer)
 
     def enter(self, tracer: Tracer) -> tuple[Value, Value]:
         functions = [special(tracer, self.cls, name) for name in ("__enter__", "__exit__")]
@@ -195,6 +194,18 @@ class ObjectValue(Instance, Opaque):
             tracer.guard(self.source, InstanceLacks(name))
             return None
         return self._part(tracer, InstanceAttribute(self.source, name))
+
+    def plain(self, tracer: Tracer, base: type) -> Value:
+        """What an object of a subclass of int, float or str is as one of these: an Enum's member that is known."""
+        assert self.source is not None
+        if base is tuple or not isinstance(self.example, enum.Enum):
+            return self
+        tracer.guard(self.source, IsObject(self.example))
+        return Constant(base.__new__(base, self.example) if base is not str else str.__str__(self.example))
+
+    def in_graph(self, tracer: Tracer) -> Any:
+        found = self.plain(tracer, int) if issubclass(self.cls, int) else self
+        return super().in_graph(tracer) if found is self else found.in_graph(tracer)
 
     def slot(self, tracer: Tracer, member: MemberDescriptorType) -> Value:
         assert self.source is not None
@@ -285,9 +296,18 @@ def make_object(cls: type, names: tuple[str, ...], *values: Any) -> Any:
 
 # New objects -------------------------------------------------------------------------------------------------------
 def construct(tracer: Tracer, callee: Value, cls: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """``cls(*args, **kwargs)`` as ``type.__call__`` does it."""
+    """``cls(*args, **kwargs)``."""
     if not holds(tracer, type(cls), "__call__", OWN(type)["__call__"]):
-        raise GraphBreak(f"the class of {type_name(cls)} has a __call__ of its own", "call")
+        of_meta = special(tracer, type(cls), "__call__")
+        assert of_meta is not None
+        return tracer.call(of_meta, (callee, *args), kwargs)
+    return construct_plainly(tracer, callee, cls, args, kwargs)
+
+
+def construct_plainly(
+    tracer: Tracer, callee: Value, cls: type, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """``type.__call__(cls, *args, **kwargs)``."""
     made, plain = _make(tracer, callee, cls, args, kwargs)
     made_class = made.python_type(tracer)
     if made_class is not cls:
@@ -402,14 +422,45 @@ def new_tuple(tracer: Tracer, kind: Value, values: Value = TupleValue(())) -> Va
     return NamedTupleValue(kind, cls, values.items(tracer))
 
 
+BUILTIN_BASES = (tuple, int, str, float)
+
+
+def without_class(tracer: Tracer, value: Value, symbol: str) -> Value:
+    """The operand of an operator as a plain tuple, int or string, if its class leaves the operator to that base."""
+    if not isinstance(value, NamedTupleValue | ObjectValue):
+        return value
+    cls = value.cls
+    base = next((kind for kind in BUILTIN_BASES if any(each is kind for each in order_of(cls))), None)
+    if base is None or not all(_is_inherited(tracer, cls, base, name) for name in _methods_of(symbol)):
+        return value
+    if isinstance(value, NamedTupleValue):
+        return TupleValue(value.values)
+    return value.plain(tracer, base)
+
+
+def _methods_of(symbol: str) -> tuple[str, ...]:
+    if symbol in COMPARISONS:
+        return (*COMPARISONS[symbol], "__hash__")
+    name = ARITHMETIC.get(symbol.removesuffix("="), "")
+    return (f"__{name}__", f"__r{name}__", f"__i{name}__")
+
+
+def _is_inherited(tracer: Tracer, cls: type, base: type, name: str) -> bool:
+    """Whether a class has just what a builtin base of it has under a name, perhaps nothing."""
+    wanted = find(base, name)
+    if name == "__hash__" and base is not tuple:  # Enum has one of its own, which agrees with equality
+        return True
+    return lacks(tracer, cls, name) if wanted is MISSING else holds(tracer, cls, name, wanted)
+
+
 # Classes of objects ------------------------------------------------------------------------------------------------
 def is_instance(tracer: Tracer, value: Value, kind: Any) -> bool:
     """``isinstance(value, kind)`` with one class."""
     cls = value.python_type(tracer)
     if cls is kind:
         return True
-    if type(kind) is not type:
-        raise GraphBreak("isinstance with a class that may decide itself")
+    if type(kind) is not type and not holds(tracer, type(kind), "__instancecheck__", OWN(type)["__instancecheck__"]):
+        return abstract.is_subclass(tracer, cls, kind)
     if not lookup.is_fixed(cls):
         tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))
     if any(base is kind for base in order_of(cls)):
@@ -547,6 +598,8 @@ class SuperValue(Value):
         owner = self.owner if isinstance(self.owner, Instance) else None
         after = _class_in(tracer, self.after)
         cls = _class_in(tracer, self.owner) if owner is None else owner.cls
+        if owner is None and not any(base is after for base in order_of(cls)):  # of a metaclass, for one of its classes
+            cls, owner = type(cls), self.owner  # type: ignore[assignment]
         if not any(base is after for base in order_of(cls)):
             raise GraphBreak(f"super() of {self.owner.describe()}", "attribute")
         tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))

@@ -21,7 +21,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import CodeIs, IsObject
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import TypeAttribute
-from capture.frames.values import streams
+from capture.frames.values import abstract, streams
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of, plain_key
@@ -100,8 +100,10 @@ def _known_type(value: Value) -> type:
 
 def _is_subclass(tracer: Tracer, value: Value, kinds: Value) -> Value:
     wanted = kinds.values if isinstance(kinds, TupleValue) else (kinds,)
-    known = tuple(_known_type(kind.real(tracer)) for kind in wanted)
-    return Constant(issubclass(_known_type(value), known))
+    known = [kind.real(tracer).concrete(tracer) for kind in wanted]
+    if all(type(kind) is type for kind in known):
+        return Constant(issubclass(_known_type(value), tuple(known)))
+    return Constant(any(abstract.is_subclass(tracer, _known_type(value), kind) for kind in known))
 
 
 CAN_BE_CALLED = (CodeValue, CallableValue, MethodValue, BoundMethodValue)

@@ -12,6 +12,7 @@ attribute of its own that hides it.
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import ClassLacks, IsObject, TypeIs
 from capture.frames.hook import Entry
 from capture.frames.sources import (
+    DICT_DESCRIPTORS,
     Absent,
     ClassAttribute,
     Source,
@@ -208,12 +210,31 @@ def _user_descriptor(tracer: Tracer, found: Found, owner: Instance | None) -> Va
     return tracer.call(get, (descriptor, instance, class_value(tracer, found.cls)), {})
 
 
+CACHED = {name: OWN(functools.cached_property)[name] for name in ("__get__", "__set_name__")}
+
+
+def _cached_property(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
+    """What its function gives, which the object keeps under the same name."""
+    if not all(holds(tracer, functools.cached_property, name, method) for name, method in CACHED.items()):
+        return _refuse(tracer, found, owner)
+    if owner is None:
+        return _plain(tracer, found, owner)
+    if type(found.raw.func) is not FunctionType or found.raw.attrname != found.name:
+        return _refuse(tracer, found, owner)
+    if type(find(owner.cls, "__dict__")) not in DICT_DESCRIPTORS:
+        return _refuse(tracer, found, owner)
+    value = tracer.call(known(tracer, found.raw.func), (owner,), {})
+    owner.keep(tracer, found.name, value)
+    return value
+
+
 DESCRIPTORS: Mapping[type, tuple[bool, Binder]] = {
     FunctionType: (False, _function),
     Entry: (False, _function),
     staticmethod: (False, _static),
     classmethod: (False, _class_method),
     property: (True, _property),
+    functools.cached_property: (False, _cached_property),
     types.MemberDescriptorType: (True, _member),
     types.GetSetDescriptorType: (True, _refuse),
     types.WrapperDescriptorType: (False, _method_of_c),
@@ -274,7 +295,8 @@ def read(tracer: Tracer, owner: Instance, name: str) -> Value:
         return found.of(tracer, owner)
     fallback = special(tracer, cls, "__getattr__")
     if fallback is None:
-        raise MissingAttribute(f"{owner.describe()} has no attribute {name!r}", "attribute")
+        text = f"{type_name(cls)!r} object has no attribute {name!r}"
+        raise MissingAttribute(f"{owner.describe()} has no attribute {name!r}", text)
     return tracer.call(fallback, (owner, Constant(name)), {})
 
 
@@ -290,7 +312,10 @@ def read_of_class(tracer: Tracer, cls: type, name: str) -> Value:
     if found is not None:
         return found.of_class(tracer)
     if of_meta is None and lacks(tracer, meta, "__getattr__"):
-        raise MissingAttribute(f"the class {type_name(cls)} has no attribute {name!r}", "attribute")
+        raise MissingAttribute(
+            f"the class {type_name(cls)} has no attribute {name!r}",
+            f"type object {type_name(cls)!r} has no attribute {name!r}",
+        )
     raise GraphBreak(f"attribute {name!r} of the class {type_name(cls)} is left to Python", "attribute")
 
 

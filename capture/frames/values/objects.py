@@ -49,7 +49,7 @@ class ModuleValue(Value):
             return stored
         if name not in namespace:
             self._require_lacks(tracer, name)
-            raise lookup.MissingAttribute(f"{self.describe()} has no {name!r} in its namespace", "attribute")
+            raise lookup.MissingAttribute(f"{self.describe()} has no {name!r} in its namespace")
         assert self.source is not None
         return tracer.lazy(Attribute(self.source, name), namespace[name])
 
@@ -107,6 +107,36 @@ class CallableValue(Value):
             if type(found) in (BuiltinFunctionType, MethodDescriptorType):
                 return CallableValue(found)
         return super().attribute(tracer, name)
+
+    def item(self, tracer: Tracer, key: Value) -> Value:
+        return self._asks_its_class(tracer, "__getitem__", key) or super().item(tracer, key)
+
+    def length(self, tracer: Tracer) -> int:
+        found = self._asks_its_class(tracer, "__len__")
+        if found is None:
+            return super().length(tracer)
+        count = found.real(tracer).concrete(tracer)
+        if type(count) is not int:
+            raise GraphBreak(f"__len__ of the class of {self.describe()} gives no int")
+        return count
+
+    def contains(self, tracer: Tracer, item: Value) -> bool:
+        found = self._asks_its_class(tracer, "__contains__", item)
+        return super().contains(tracer, item) if found is None else found.real(tracer).truth(tracer)
+
+    def iterate(self, tracer: Tracer) -> Value:
+        found = self._asks_its_class(tracer, "__iter__")
+        return super().iterate(tracer) if found is None else found.real(tracer).iterate(tracer)
+
+    def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        return self.iterate(tracer).items(tracer)
+
+    def _asks_its_class(self, tracer: Tracer, name: str, *args: Value) -> Value | None:
+        """A special method of a metaclass that Python code made, as in ``Color["RED"]``."""
+        if not lookup.is_class(self.value) or lookup.is_fixed(type(self.value)):
+            return None
+        function = lookup.special(tracer, type(self.value), name)
+        return None if function is None else tracer.call(function, (self, *args), {})
 
     def _named(self, tracer: Tracer, index: int) -> Value:
         """``__name__`` or ``__qualname__`` of a class."""

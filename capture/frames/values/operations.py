@@ -19,7 +19,7 @@ from capture.frames.guards import DifferentObject
 from capture.frames.values import instances, numbers, sets
 from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
-from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute
+from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute, require_plain
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
 from capture.frames.values.functions import BoundMethodValue, FunctionValue, MethodValue
 from capture.frames.values.instances import Instance, NamedTupleValue
@@ -149,6 +149,7 @@ def _repeated(tracer: Tracer, symbol: str, left: SequenceValue, right: Constant)
 def _formatted(tracer: Tracer, symbol: str, left: Constant, right: Value) -> Value:
     """``"%s" % (value,)``."""
     if symbol in ("%", "%=") and type(left.value) in (str, bytes):
+        require_plain(tracer, right)
         return tracer.evaluate(operator.mod, (left, right), {})
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
@@ -205,6 +206,9 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     row = BINARY.get((type(left), type(right)))
     if row is not None:
         return row(tracer, symbol, left, right)
+    plain = tuple(instances.without_class(tracer, value, symbol) for value in (left, right))
+    if plain != (left, right) and not any(isinstance(value, Instance) for value in plain):
+        return binary(tracer, symbol, *plain)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return instances.binary(tracer, symbol, left, right)
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")

@@ -18,6 +18,8 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
+from capture.frames.values.exceptions import Raised
+from capture.frames.values.instances import Instance
 from capture.frames.values.iterators import IteratorValue, SequenceIterator, advanced
 from capture.frames.values.objects import CallableValue
 
@@ -389,8 +391,43 @@ class PoolIterator(IteratorValue):
         build.finish_call(2)
 
 
+class UserIterator(IteratorValue):
+    """An object whose class has a ``__next__`` of its own, as an iterator."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Instance) -> None:
+        super().__init__()
+        self.owner = owner
+
+    @property
+    def parts(self) -> tuple[Value, ...]:
+        return (self.owner,)
+
+    def remaining(self, tracer: Tracer) -> int:
+        return 1
+
+    def advance(self, tracer: Tracer) -> Value | None:
+        depth = len(tracer.frames)
+        try:
+            item = self.owner.special(tracer, "__next__")
+        except Raised as stop:
+            if tracer.unwinding is not None or not issubclass(stop.value.kind, StopIteration):
+                raise
+            del tracer.frames[depth:]
+            return None
+        if item is None:
+            raise GraphBreak(f"iteration over {self.owner.describe()} is left to Python", "loop")
+        return item
+
+    def rebuild(self, build: Builder) -> None:
+        build.value(self.owner)
+
+
 def known_iterator(tracer: Tracer, value: Value) -> IteratorValue:
     found = value.real(tracer).iterate(tracer)
+    if isinstance(found, Instance):
+        return UserIterator(found)
     if not isinstance(found, IteratorValue):
         raise GraphBreak(f"iteration over {value.describe()}", "loop")
     return found
@@ -506,7 +543,7 @@ def _is_none(value: Value) -> bool:
 
 STREAMS = (
     *(MapIterator, StarMapIterator, FilterIterator, TakeWhileIterator, CompressIterator, ChainIterator, RepeatIterator),
-    *(CountIterator, AccumulateIterator, PairwiseIterator, SliceIterator, LongestIterator, PoolIterator),
+    *(CountIterator, AccumulateIterator, PairwiseIterator, SliceIterator, LongestIterator, PoolIterator, UserIterator),
 )
 """All of them; what each is made of is in its ``parts``."""
 

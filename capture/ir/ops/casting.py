@@ -205,15 +205,26 @@ def _given(dtype: Any) -> np.dtype | None:
     return None if dtype is None else given_dtype(dtype)
 
 
-def _array(graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: Any = "K") -> Any:
-    if copy is not True:
+def _array(
+    graph: Any, object: Any, dtype: Any = None, copy: Any = True, order: Any = "K", subok: Any = False, ndmin: Any = 0
+) -> Any:
+    """``subok`` is for subclasses, of which there are none here."""
+    if copy is not True and copy is not None:
         raise CannotInfer("np.array with copy=False")
-    dtype = _given(dtype)
+    if copy is None:
+        found = _asarray(graph, object, dtype, None if order == "K" else order)
+    else:
+        found = _new(graph, object, _given(dtype), order or "K")
+    missing = ndmin - found.type.ndim if type(ndmin) is int else 0
+    return graph.call("reshape", found, shape=(1,) * missing + found.type.shape) if missing > 0 else found
+
+
+def _new(graph: Any, object: Any, dtype: np.dtype | None, order: str) -> Any:
     if not is_array(operand_type(object)):
         return _new_array(graph, object, dtype)
     if dtype is None or dtype == object.type.dtype:  # None compares equal to float64
-        return graph.call("copy", object, order=order or "K")
-    return graph.call("astype", object, dtype=dtype, order=order or "K")
+        return graph.call("copy", object, order=order)
+    return graph.call("astype", object, dtype=dtype, order=order)
 
 
 def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -234,7 +245,7 @@ def _ascontiguousarray(graph: Any, a: Any, dtype: Any = None) -> Any:
 
 define(
     name="array",
-    signature="object, dtype=None, *, copy=True, order='K'",
+    signature="object, dtype=None, *, copy=True, order='K', subok=False, ndmin=0",
     operands=("object",),
     calls=(np.array,),
     expand=_array,

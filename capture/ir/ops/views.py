@@ -51,6 +51,8 @@ def viewed(base: ArrayType, shape: Sequence[Size], layout: Layout | None) -> Arr
 # permute ----------------------------------------------------------------------------------------------------------
 def _canonical_permute(a: Any, axes: Any) -> dict[str, Any]:
     ndim = require_array(a, "transpose").ndim
+    if not isinstance(axes, tuple | list):
+        raise CannotInfer("axes that are no tuple")
     axes = tuple(one_axis(axis, ndim) for axis in axes)
     if sorted(axes) != list(range(ndim)):
         raise CannotInfer("axes don't match array")
