@@ -21,13 +21,22 @@ from capture.errors import InternalError, RecompileLimitWarning, ToolchainError,
 from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
-from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NoOverlap, NumberIs, compile_guards, why_failed
+from capture.frames.guards import (
+    ArrayIs,
+    EqualsConstant,
+    Guard,
+    NoOverlap,
+    NumberIs,
+    Present,
+    compile_guards,
+    why_failed,
+)
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
-from capture.frames.sources import Absent, Source, State, resolve
+from capture.frames.sources import CERTAIN, Absent, Source, State, ancestry, resolve
 from capture.frames.tracer import Trace, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
@@ -231,11 +240,13 @@ class _Compilation:
     # the variant --------------------------------------------------------------------------------------------------
     def variant(self) -> Variant:
         guards = self._guards()
+        code: CodeType | None = None
+        loaded: tuple[Source, ...] = ()
+        if self.graph is not None or self.handover is not None or self.settings.always:
+            code, loaded = self._assemble()
+        guards = with_presence(guards, loaded)
         info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs)
-        if self.graph is None and self.handover is None and not self.settings.always:
-            variant = self._without_graph(guards, info)
-        else:
-            variant = self._with_code(guards, info)
+        variant = self._without_graph(guards, info) if code is None else self._with_code(code, guards, info)
         self.settings.record.guards.extend(guards)
         self.settings.record.variants.append(variant)
         self._report(guards, variant)
@@ -261,8 +272,7 @@ class _Compilation:
         code = self.function.__code__.replace()  # frames of the original can still be captured
         return Variant(program, code, None, False, info, self.trace.kept)
 
-    def _with_code(self, guards: Sequence[Guard], info: VariantInfo) -> Variant:
-        code = self._assemble()
+    def _with_code(self, code: CodeType, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         direct, program = None, compile_guards(guards)[0]
         if self.handover is None and self.graph is not None:
             found = self._template(guards)
@@ -287,7 +297,8 @@ class _Compilation:
         program, slots = compile_guards(guards, (*inputs, *templates.held))
         return program, (self.runner, slots[: len(inputs)], with_slots(template, slots[len(inputs) :]))
 
-    def _assemble(self) -> CodeType:
+    def _assemble(self) -> tuple[CodeType, tuple[Source, ...]]:
+        """The code of the variant, and from where it loads."""
         new = Assembler(self.function.__code__)
         build = Builder(new, self.function.__globals__, self.outputs, self.needs)
         plainly = new.label()
@@ -302,7 +313,7 @@ class _Compilation:
             new.pop_top()
             new.jump_to_original(decode(self.function.__code__).body)
         emit_landings(new, Resumes(self.settings, on_miss), self.function)
-        return new.build()
+        return new.build(), tuple(build.loaded)
 
     def _emit_run(self, new: Assembler, build: Builder, plainly: Label) -> None:
         """Call the compiled graph; with None for an answer the region runs as plain Python."""
@@ -366,6 +377,15 @@ def changing_numbers(variants: Sequence[Variant], state: State) -> dict[Source, 
         if not any(check.holds(value) or type(check.value) is not type(value) for check in checks):
             found[source] = len(checks)
     return found
+
+
+def with_presence(guards: Sequence[Guard], loaded: Sequence[Source]) -> tuple[Guard, ...]:
+    """Guards that also say that there is something wherever code loads from, where none of them reads the place."""
+    facts = [guard for guard in guards if not isinstance(guard.check, Present)]
+    known = {source for guard in facts for read in (guard.source, *guard.check.sources) for source in ancestry(read)}
+    asked = {guard.source: guard for guard in guards if isinstance(guard.check, Present)}
+    found = asked | {source: Guard(source, Present()) for source in loaded if type(source) not in CERTAIN}
+    return (*facts, *(guard for source, guard in found.items() if source not in known))
 
 
 def _source(value: GraphValue | NumberValue) -> Source:

@@ -190,6 +190,25 @@ class CodeIs(IdentityCheck):
 # ---- values ----
 
 
+@dataclass(frozen=True, slots=True)
+class Present(Check):
+    """There is a value, whatever it is: code loads it that must not find nothing there."""
+
+    cost: ClassVar[int] = 0
+
+    def __str__(self) -> str:
+        return "is there"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        return True
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ()  # reading the source is all
+
+    def why(self, value: Any, *others: Any) -> str:
+        return ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EqualsConstant(Check):
     """The same type and the same bits: 1, 1.0 and True differ, as do 0.0 and -0.0; a NaN equals itself."""
@@ -613,8 +632,8 @@ def compile_guards(
     distinct = {(guard.source, guard.check): guard for guard in guards}
     for guard in sorted(distinct.values(), key=_guard_cost):
         slot = slot_of(guard.source)
-        name, *operands = guard.check.form(*map(slot_of, guard.check.sources))
-        steps.append((name, slot, *operands))
+        if form := guard.check.form(*map(slot_of, guard.check.sources)):
+            steps.append((form[0], slot, *form[1:]))
     input_slots = tuple(map(slot_of, inputs))
     return (len(slots), tuple(steps)), input_slots
 

@@ -143,6 +143,7 @@ class Builder:
         self.namespace = namespace
         self.outputs = outputs  # id of an array value -> its place among the graph's results
         self.needs = needs
+        self.loaded: dict[Source, None] = {}  # where the code reads, in order
         self._places: dict[Any, int] = {}  # what the base holds -> its position, or index once it is one tuple
         self._base = 0  # position of the base on the stack, counted from 1; 0: none
         self._packed = False
@@ -350,6 +351,7 @@ class Builder:
     # sources ------------------------------------------------------------------------------------------------------
     def load(self, source: Source) -> None:
         """Push what is at a source, as it was when the call began."""
+        self.loaded[source] = None
         LOADS[type(source)](self, source)
 
 

@@ -14,7 +14,7 @@ value in a plain Python state (``resolve``, for tests and for explaining misses)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import (
     BuiltinFunctionType,
@@ -444,7 +444,10 @@ class Item(Part):
 
 @dataclass(frozen=True, slots=True)
 class Default(Source):
-    """A positional default of a function; of the running function without a parent."""
+    """A positional default of a function; of the running function without a parent.
+
+    Counted from the end, an index names a parameter however many defaults there are.
+    """
 
     owner: Source | None
     index: int
@@ -493,6 +496,17 @@ def resolve(source: Source, state: State) -> Any:
         return source.read(None if parent is None else resolve(parent, state), state)
     except (LookupError, ValueError) as error:
         raise Absent(f"{source.name()} is not there") from error
+
+
+CERTAIN = frozenset({Argument, Function, Constant})
+"""Kinds of sources that always have a value."""
+
+
+def ancestry(source: Source | None) -> Iterator[Source]:
+    """A source and all that it is read from."""
+    while source is not None:
+        yield source
+        source = source.parent
 
 
 def total_cost(source: Source) -> int:

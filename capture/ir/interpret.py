@@ -11,6 +11,7 @@ An analysis overrides what it changes: ``placeholder``, ``constant``, ``call`` o
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Container, Iterator, Mapping
@@ -23,7 +24,10 @@ from capture.ir.telling import warn_at
 
 
 class Interpreter:
-    """Evaluates nodes in program order; ``values`` maps nodes to values, ``sizes`` names of symbols to theirs."""
+    """Evaluates nodes in program order; ``values`` maps nodes to values, ``sizes`` names of symbols to theirs.
+
+    Each run has values of its own, which end with it: threads may run one graph at once.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -35,8 +39,11 @@ class Interpreter:
         placeholders = self.graph.placeholders
         if len(inputs) != len(placeholders):
             raise GraphError(f"{self.graph.name} takes {len(placeholders)} inputs, {len(inputs)} were given")
-        self.values, self.sizes = {}, {}
-        given = dict(zip(placeholders, inputs, strict=True))
+        running = copy.copy(self)
+        running.values, running.sizes = {}, {}
+        return running._run(dict(zip(placeholders, inputs, strict=True)))
+
+    def _run(self, given: Mapping[Node, Any]) -> tuple[Any, ...]:
         for node in self.graph:
             if node.kind == "output":
                 return self.output(node, self.resolve(node.args))

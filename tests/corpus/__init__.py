@@ -20,7 +20,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from tests.helpers import duplicate
 
-MODULES = ("statements", "exceptions", "handlers", "samples")
+MODULES = (
+    "statements",
+    "exceptions",
+    "handlers",
+    "samples",
+    "closures",
+    "containers",
+    "generators",
+    "classes",
+    "records",
+    "control",
+    "arrays",
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

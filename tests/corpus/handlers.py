@@ -139,7 +139,7 @@ def deleted_and_unbound(x, y):
 def never_bound(x, y):
     try:
         x = x + y
-        y = 0 + z  # noqa: F821  3.11 fuses a store and a load behind it and reports the first line: not here
+        y = 0 + z
     finally:
         x = x * 2
         try:

@@ -52,7 +52,8 @@ def difference(got: list[Row], expected: list[Row]) -> str:
 
 def of_corpus(value: Any) -> bool:
     """Whether a class or function was defined in a corpus module."""
-    return str(getattr(value, "__module__", "")).startswith(CORPUS)
+    name = value.__globals__.get("__name__") if type(value) is FunctionType else getattr(value, "__module__", "")
+    return str(name).startswith(CORPUS)
 
 
 def global_names(code: CodeType) -> Iterator[str]:
@@ -66,7 +67,7 @@ def global_names(code: CodeType) -> Iterator[str]:
 def trace(error: BaseException) -> list[str]:
     """The frames of the corpus and of libraries that an exception went through."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = ("helpers.py", "interpret.py", "portrait.py")
+    ours = ("helpers.py", "interpret.py", "twins.py", "mutating.py")
     return [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames if not f.filename.endswith(ours)]
 
 
@@ -78,15 +79,15 @@ class _Walk:
 
     def look(self, path: str, value: Any) -> None:
         for kinds, describe in LOOKS:
-            if isinstance(value, kinds):
+            if issubclass(type(value), kinds):  # isinstance would ask the value for its class
                 describe(self, path, value)
                 return
         if of_corpus(type(value)):
             self.instance(path, value)
-        elif isinstance(value, Iterator):
+        elif issubclass(type(value), Iterator):
             self.iterator(path, value)
         else:
-            self.add(path, value, _without_addresses(repr(value)))
+            self.add(path, value, without_addresses(repr(value)))
 
     def add(self, path: str, value: Any, text: str = "") -> None:
         self.rows.append((path, f"{type(value).__qualname__} {text}"))
@@ -107,7 +108,7 @@ class _Walk:
 
     # families -----------------------------------------------------------------------------------------------------
     def plain(self, path: str, value: Any) -> None:
-        self.add(path, value, _without_addresses(repr(value)))
+        self.add(path, value, without_addresses(repr(value)))
 
     def scalar(self, path: str, value: np.generic) -> None:
         self.add(path, value, f"{value.dtype} {value!r} {_contents(value)}")
@@ -138,8 +139,8 @@ class _Walk:
             self.extra(path, value)
 
     def mapping(self, path: str, value: dict) -> None:
-        if not self.met(path, value, f"{len(value)} {_without_addresses(repr(list(value)))}"):
-            self.parts(path, ((f"[{_without_addresses(repr(key))}]", item) for key, item in value.items()))
+        if not self.met(path, value, f"{len(value)} {without_addresses(repr(list(value)))}"):
+            self.parts(path, ((f"[{without_addresses(repr(key))}]", item) for key, item in value.items()))
             self.extra(path, value)
 
     def extra(self, path: str, value: Any) -> None:
@@ -216,13 +217,13 @@ class _Walk:
                 self.look(f"{path}.{name}", item)
 
 
-def _without_addresses(text: str) -> str:
+def without_addresses(text: str) -> str:
     return re.sub(r"0x[0-9a-f]+", "0x", text)
 
 
 def _contents(value: Any) -> str:
     if value.dtype.hasobject:
-        return _without_addresses(repr(value))
+        return without_addresses(repr(value))
     data = np.ma.getdata(value)
     parts = [data.real, data.imag] if data.dtype.kind == "c" else [data]
     return " ".join(_bits(part).tobytes().hex() for part in parts)

@@ -166,7 +166,7 @@ def unbound(log: Log, define: bool = False) -> Any:
     if define:
         ghost = 1
     log.append("before")
-    for ghost in log[:0]:  # noqa: B007
+    for ghost in log[:0]:
         pass
     return ghost
 

@@ -266,7 +266,7 @@ def builds_text(x, y):
 
 @pair
 def keeps_half_used_streams(x, y):
-    doubled = map(lambda a: a * 2, itertools.chain([x], (y, x)))  # noqa: C417
+    doubled = map(lambda a: a * 2, itertools.chain([x], (y, x)))
     pairs = itertools.pairwise([x, y, x, y])
     first, pair = next(doubled), next(pairs)
     return first, pair, sum(doubled), [b - a for a, b in pairs]

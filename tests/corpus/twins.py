@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import capture.api  # noqa: F401  which has the hook capture what runs natively below a compiled function
 from capture import config
 from capture.backends import eager
 from capture.frames import frontend, hook
 from capture.frames.settings import Settings
 from tests.corpus import Call
-from tests.corpus.portrait import Row, difference, portrait
+from tests.corpus.portrait import Row, difference, portrait, without_addresses
 from tests.corpus.worlds import Name, World
 
 
@@ -37,6 +39,7 @@ class Twins:
         self.compile(**settings)
 
     def compile(self, options: dict[str, Any] | None = None, **settings: Any) -> None:
+        hook.reset()  # what runs natively below a compiled function is captured by code, which worlds share
         chosen = config.with_options({"strict": True, **(options or {})})
         self.settings = Settings(backend=eager, options=chosen, **settings)
         self.record = self.settings.record
@@ -61,13 +64,37 @@ def observe(world: World, function: Callable[..., Any], call: Call) -> list[Row]
     """Call ``function`` in its world: the portrait of what happened and of what is there now."""
     result = error = None
     output = io.StringIO()
-    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(output):
+    with warnings.catch_warnings(record=True) as caught, _told_to(output):
         warnings.simplefilter("always")
-        with contextlib.redirect_stderr(output):
-            try:
-                result = function(*call.args, **call.kwargs)
-            except Exception as raised:
-                error = raised
-        seen = portrait([result, error, call.args, call.kwargs, world.function])
+        try:
+            result = function(*call.args, **call.kwargs)
+        except Exception as raised:
+            error = raised
+        rows = portrait([result, error, call.args, call.kwargs, world.function])
+        result = error = None  # nothing may die later than in the other world; an error refers to this frame
+    rows.append(("output", output.getvalue()))
     told = [(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught]
-    return [*seen, ("output", output.getvalue()), ("warnings", str(told))]
+    rows.extend((f"warnings[{index}]", str(row)) for index, row in enumerate(told))
+    return rows
+
+
+def quietly(function: Callable[..., Any], call: Call) -> Any:
+    """The result of a call, None if it raises; output and warnings go nowhere."""
+    with warnings.catch_warnings(), _told_to(io.StringIO()), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        return function(*call.args, **call.kwargs)
+
+
+@contextlib.contextmanager
+def _told_to(output: io.StringIO) -> Iterator[None]:
+    """Collect what is printed, and errors that nobody can catch."""
+
+    def note(unraisable: Any) -> None:
+        output.write(f"ignored in {without_addresses(repr(unraisable.object))}: {unraisable.exc_value!r}")
+
+    before, sys.unraisablehook = sys.unraisablehook, note
+    try:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            yield
+    finally:
+        sys.unraisablehook = before

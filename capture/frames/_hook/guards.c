@@ -219,8 +219,11 @@ load_default(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *owner = parent_of(step, slots, function);
     PyObject *defaults = PyFunction_Check(owner) ? PyFunction_GET_DEFAULTS(owner) : NULL;
-    return defaults != NULL && step->index < PyTuple_GET_SIZE(defaults) &&
-           keep(step, slots, PyTuple_GET_ITEM(defaults, step->index));
+    if (defaults == NULL) {
+        return false;
+    }
+    Py_ssize_t size = PyTuple_GET_SIZE(defaults), index = step->index < 0 ? step->index + size : step->index;
+    return index >= 0 && index < size && keep(step, slots, PyTuple_GET_ITEM(defaults, index));
 }
 
 static inline bool

@@ -38,7 +38,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("member", load_member, "so")                                                                               \
     ROW("bound", load_bound, "si")                                                                                 \
     ROW("item", load_item, "sk")                                                                                   \
-    ROW("default", load_default, "pi")                                                                             \
+    ROW("default", load_default, "pk")                                                                             \
     ROW("keyword_default", load_keyword_default, "pn")                                                             \
     ROW("is", check_is, "o")                                                                                       \
     ROW("type", check_type, "t")                                                                                   \

@@ -18,6 +18,7 @@ from capture.frames.values import binding
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.functions import changing_method
 from capture.frames.values.instances import require_no_finalizer
+from capture.frames.values.objects import ModuleValue
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer
@@ -65,7 +66,10 @@ def _is_imported(tracer: Tracer, name: str) -> bool:
 
 @opcode("IMPORT_FROM", raw=True)
 def import_from(tracer: Tracer, frame: Frame, arg: str) -> None:
-    frame.push(frame.stack[-1].real(tracer).attribute(tracer, arg))
+    module = frame.stack[-1].real(tracer)
+    if not isinstance(module, ModuleValue) or arg not in vars(module.module):
+        raise GraphBreak(f"the import of {arg!r}, which is not in {module.describe()}", "instruction")
+    frame.push(module.attribute(tracer, arg))
 
 
 # Attributes ---------------------------------------------------------------------------------------------------------

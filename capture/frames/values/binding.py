@@ -96,8 +96,7 @@ def bind(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: Map
 def _fill_defaults(
     function: CodeValue, bound: dict[str, Value], positional: Sequence[str], keyword_only: Sequence[str]
 ) -> None:
-    defaults = function.positional_defaults()
-    for name, value in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
+    for name, value in zip(reversed(positional), reversed(function.positional_defaults()), strict=False):
         bound.setdefault(name, value)
     for name, value in function.keyword_defaults().items():
         bound.setdefault(name, value)

@@ -147,7 +147,7 @@ def _super(tracer: Tracer, after: Value | None = None, owner: Value | None = Non
         owner = owner.content if isinstance(owner, CellValue) else owner
     if after is None or owner is None:
         raise GraphBreak("super() with other arguments than a class and an object", "call")
-    return instances.SuperValue(after.real(tracer), owner.real(tracer))
+    return instances.SuperValue(tracer, after.real(tracer), owner.real(tracer))
 
 
 def _type(tracer: Tracer, value: Value) -> Value:

@@ -120,7 +120,7 @@ class FunctionValue(CodeValue):
 
     def positional_defaults(self) -> tuple[Value, ...]:
         defaults = self.function.__defaults__ or ()
-        return tuple(Lazy(Default(self.source, index), value) for index, value in enumerate(defaults))
+        return tuple(Lazy(Default(self.source, index - len(defaults)), value) for index, value in enumerate(defaults))
 
     def keyword_defaults(self) -> Mapping[str, Value]:
         defaults = self.function.__kwdefaults__ or {}

@@ -581,29 +581,32 @@ def unary(tracer: Tracer, symbol: str, value: Instance) -> Value:
 
 # super() -----------------------------------------------------------------------------------------------------------
 class SuperValue(Value):
-    """``super(after, owner)``."""
+    """``super(after, owner)``, which Python refuses unless the class of the owner inherits from ``after``."""
 
-    __slots__ = ("after", "owner")
+    __slots__ = ("after", "behind", "bound", "cls", "owner")
     noun = "super()"
 
-    def __init__(self, after: Value, owner: Value) -> None:
+    def __init__(self, tracer: Tracer, after: Value, owner: Value) -> None:
         super().__init__()
         self.after = after
         self.owner = owner
+        self.behind = _class_in(tracer, after)
+        self.bound: Any = owner if isinstance(owner, Instance) else None
+        self.cls = owner.cls if isinstance(owner, Instance) else _class_in(tracer, owner)
+        if self.bound is None and not self._inherits():  # of a metaclass, for one of its classes
+            self.cls, self.bound = type(self.cls), owner
+        if not self._inherits():
+            raise GraphBreak(f"super() of {owner.describe()}", "attribute")
+        tracer.guard(KnownObject(self.cls), OrderIs(order_of(self.cls)))
+
+    def _inherits(self) -> bool:
+        return any(base is self.behind for base in order_of(self.cls))
 
     def python_type(self, tracer: Tracer) -> type:
         return super
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        owner = self.owner if isinstance(self.owner, Instance) else None
-        after = _class_in(tracer, self.after)
-        cls = _class_in(tracer, self.owner) if owner is None else owner.cls
-        if owner is None and not any(base is after for base in order_of(cls)):  # of a metaclass, for one of its classes
-            cls, owner = type(cls), self.owner  # type: ignore[assignment]
-        if not any(base is after for base in order_of(cls)):
-            raise GraphBreak(f"super() of {self.owner.describe()}", "attribute")
-        tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))
-        return lookup.read_super(tracer, after, cls, owner, name)
+        return lookup.read_super(tracer, self.behind, self.cls, self.bound, name)
 
     def rebuild(self, build: Builder) -> None:
         build.call(super, (self.after, self.owner))

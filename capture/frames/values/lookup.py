@@ -21,7 +21,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import ClassLacks, IsObject, TypeIs
+from capture.frames.guards import ClassLacks, IsObject, Present, TypeIs
 from capture.frames.hook import Entry
 from capture.frames.sources import (
     DICT_DESCRIPTORS,
@@ -69,8 +69,10 @@ def class_source(cls: type, name: str) -> ClassAttribute:
 
 
 def lacks(tracer: Tracer, cls: type, name: str) -> bool:
-    """Whether a class has nothing under a name, under a guard if so."""
+    """Whether a class has nothing under a name, under a guard."""
     if find(cls, name) is not MISSING:
+        if not is_fixed(cls) and name not in OWN(object):
+            tracer.guard(class_source(cls, name), Present())
         return False
     if not is_fixed(cls):
         tracer.guard(KnownObject(cls), ClassLacks(name))
