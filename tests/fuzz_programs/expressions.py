@@ -121,7 +121,6 @@ operator.itemgetter(0)(<ints>)
 operator.attrgetter('n')(<box>)
 next(iter(<ints>), <int>)
 (lambda *<~tail:t>, **<~table:k>: len(<:t>) + len(<:k>))(*<ints>, a=<int>)
-id(<array>) == id(<array>)
 
 [float]
 0.5

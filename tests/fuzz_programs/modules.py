@@ -121,9 +121,8 @@ def echo(value):
             got = yield value
             value = value if got is None else value + got
         except LookupError:
-            yield 'lookup'
-        finally:
             EVENTS.append(1)
+            yield 'lookup'
 
 
 def running(arrays):
@@ -241,6 +240,8 @@ def make_box(n, data):
     return box
 """
 
+VIEWS = ("", "", "[::-1]", "[...]", "[:]", ".T")
+"""How an argument shows the memory of another."""
 PARAMETERS = ("array", "array", "int", "int", "float", "num", "bool", "str", "ints", "arrays", "table", "params", "any")
 RESULTS = ("int", "array", "array", "float", "ints", "pair", "arrays", "box", "any", "str")
 
@@ -380,7 +381,7 @@ def change_class(to):
         """The first twice; then others in which something differs."""
         first = {name: self.argument(kind, self.shape) for name, kind in self.parameters.items()}
         rows = [self.row(first), self.row(first)]
-        for _ in range(self.random.randint(1, 4)):
+        for _ in range(self.random.randint(2, 5)):
             rows.append(self.row(self.varied(first), self.random.random() < 0.25))
         rows.append(self.row(first))
         return "CALLS = [\n" + "".join(f"    lambda: {row},\n" for row in rows) + "]\n"
@@ -408,8 +409,9 @@ def change_class(to):
             return {name: self.argument(kind, shape) for name, kind in self.parameters.items()}
         if way == 1:
             changed[arrays[0]] = f"(same := {changed[arrays[0]]})"
-            view = self.random.choice(["", "", "[::-1]", "[...]"])
-            changed[arrays[1]] = f"same{view}"
+            changed[arrays[1]] = f"same{self.random.choice(VIEWS)}"
+            for name in arrays[2:]:
+                changed[name] = self.random.choice([changed[name], "same"])
             return changed
         if way == 2:
             name = self.random.choice(arrays)

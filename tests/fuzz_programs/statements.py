@@ -836,8 +836,6 @@ for <~fi> in <:f>:
 # break on purpose 3
 capture.graph_break()
 
-id(<array>)
-
 sys.stdout.write(<str>)
 
 str(<array>)
