@@ -59,8 +59,8 @@ def compile(
     """
     if mode not in MODES:
         raise ValueError(config.unknown("mode", mode, dict.fromkeys(MODES)))
-    if dynamic not in (None, False):
-        raise ValueError("dynamic must be None or False: symbolic sizes are not supported yet")
+    if dynamic not in (None, False, True):
+        raise ValueError("dynamic must be None, False or True")
     if fn is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable

@@ -24,6 +24,7 @@ from capture.frames.values.base import Value
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
 from capture.ir.ops.indexing import region_of
+from capture.ir.sizes import asking
 from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
@@ -198,15 +199,16 @@ class Memory:
         try:
             version = self.tracer.graph.store(place, value)
         except ops.CannotInfer as error:
-            raise GraphBreak(str(error), "op") from None
+            raise self.tracer.refused("", error) from None
         self.tracer.journal.put(self.versions, owner, version)
 
     def store_item(self, array: ArrayValue, key: Value, value: Value) -> None:
         """``array[key] = value``."""
         try:
-            place, _ = region_of(self.tracer.graph, self.current(array), key.in_graph(self.tracer))
+            with asking(self.tracer.sizes):
+                place, _ = region_of(self.tracer.graph, self.current(array), self.tracer.parameter(key))
         except ops.CannotInfer as error:
-            raise GraphBreak(f"assignment to elements: {error}", "op") from None
+            raise self.tracer.refused("assignment to elements: ", error) from None
         self.write(array, value.in_graph(self.tracer), place)
 
     def _require_writable(self, place: Node) -> None:

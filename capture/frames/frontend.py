@@ -21,22 +21,14 @@ from capture.errors import InternalError, RecompileLimitWarning, ToolchainError,
 from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
-from capture.frames.guards import (
-    ArrayIs,
-    EqualsConstant,
-    Guard,
-    NoOverlap,
-    NumberIs,
-    Present,
-    compile_guards,
-    why_failed,
-)
+from capture.frames.changing import changing_places
+from capture.frames.guards import ArrayIs, Guard, NoOverlap, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
-from capture.frames.sources import CERTAIN, Absent, Source, State, ancestry, resolve
+from capture.frames.sources import CERTAIN, Source, State, ancestry
 from capture.frames.tracer import Trace, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
@@ -160,11 +152,10 @@ class _Compilation:
     def _trace(self, arguments: tuple[Any, ...], native: Mapping[str, int]) -> Trace:
         """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
         variants = self.entry.variants
-        dynamic = self.settings.dynamic is not False
-        changing = changing_numbers(variants, State(arguments, self.function)) if dynamic else {}
+        changing = changing_places(variants, State(arguments, self.function), self.settings.dynamic)
         trace = trace_frame(self.function, arguments, self.settings, changing, native)
         idle = all(variant.info.runs == self.runs for variant in variants)
-        if changing and idle and not trace.graph.calls:
+        if changing and trace.error is not None and idle and not trace.graph.calls:
             trace.memory.release()
             trace = trace_frame(self.function, arguments, self.settings, None, native)
         return trace
@@ -356,27 +347,6 @@ def compile_call(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -
 def runs_of_graphs(record: Record) -> int:
     """How often graphs of a function have run so far."""
     return sum(variant.hits for variant in record.variants if variant.info.graph is not None)
-
-
-def changing_numbers(variants: Sequence[Variant], state: State) -> dict[Source, int]:
-    """The places of numbers that are others now than in all variants, and for how many values there are variants."""
-    values: dict[Source, set[EqualsConstant]] = {}
-    unknown: set[Source] = set()
-    for variant in variants:
-        for guard in variant.info.guards:
-            if isinstance(guard.check, NumberIs):
-                unknown.add(guard.source)
-            elif isinstance(guard.check, EqualsConstant) and type(guard.check.value) in (int, float):
-                values.setdefault(guard.source, set()).add(guard.check)
-    found = {source: len(values.get(source, ())) for source in unknown}
-    for source, checks in values.items():
-        try:
-            value = resolve(source, state)
-        except Absent:
-            continue
-        if not any(check.holds(value) or type(check.value) is not type(value) for check in checks):
-            found[source] = len(checks)
-    return found
 
 
 def with_presence(guards: Sequence[Guard], loaded: Sequence[Source]) -> tuple[Guard, ...]:

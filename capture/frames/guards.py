@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capture.frames.sources import (
+    LARGEST_SIZE,
     Absent,
     Constant,
     Global,
@@ -292,7 +293,7 @@ class NumberIs(Check):
 
 @dataclass(frozen=True, slots=True)
 class ArrayIs(Check):
-    """A plain aligned ndarray of this dtype and these sizes (``None``: any size).
+    """A plain aligned ndarray of this dtype and these sizes (``None``: any size up to ``LARGEST_SIZE``).
 
     ``layout`` is the class of its strides (``ir.types.Layout``) or ``None``, ``writeable`` its flag or ``None``.
     An array without elements has no layout.
@@ -337,14 +338,16 @@ class ArrayIs(Check):
         for axis, size in enumerate(self.shape):
             if size is not None and value.shape[axis] != size:
                 return f".shape[{axis}]", size, value.shape[axis]
+            if value.shape[axis] > LARGEST_SIZE:
+                return f".shape[{axis}]", f"at most {LARGEST_SIZE}", value.shape[axis]
         if not value.flags.aligned:
             return ".flags.aligned", True, False
         if self.writeable is not None and value.flags.writeable != self.writeable:
             return ".flags.writeable", self.writeable, value.flags.writeable
         if self.layout is not None and value.size:
-            layout = type(self.layout).of(value)
-            if layout != self.layout:
-                return ".strides", f"layout {self.layout}", layout
+            open_axes = [axis for axis, size in enumerate(self.shape) if size is None]
+            if not self.layout.fits(value, open_axes):
+                return ".strides", f"layout {self.layout}", type(self.layout).of_open(value, open_axes)
         return None
 
 

@@ -405,6 +405,12 @@ def _item(build: Builder, source: sources.Item) -> None:
     build.assembler.binary_subscr()
 
 
+def _dimension(build: Builder, source: sources.Dimension) -> None:
+    build.assembler.load_attr("shape")
+    build.assembler.load_const(source.axis)
+    build.assembler.binary_subscr()
+
+
 def _cell_of(build: Builder, source: sources.CellOf) -> None:
     build.cell_object(source)
     build.assembler.load_attr("cell_contents")
@@ -455,6 +461,7 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.ClassAttribute: _class_attribute,
     sources.SuperAttribute: _super_attribute,
     sources.Item: _part(_item),
+    sources.Dimension: _part(_dimension),
     sources.Default: _part(_default),
     sources.KeywordDefault: _part(_keyword_default),
 }
@@ -474,6 +481,8 @@ class Templates:
         self.held: list[Source] = []
 
     def value(self, value: Value) -> Any:
+        if isinstance(value.source, sources.Dimension):
+            return None
         if value.source is not None:
             if value.source not in self.held:
                 self.held.append(value.source)

@@ -27,6 +27,9 @@ from types import (
 )
 from typing import Any, ClassVar
 
+LARGEST_SIZE = 2**40
+"""The largest size of an array that may be left open: only views that repeat themselves are longer."""
+
 PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
 
 
@@ -99,6 +102,19 @@ class Argument(Source):
 
     def read(self, parent: Any, state: State) -> Any:
         return state.arguments[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension(Part):
+    """A size of an array. Guards on it are about the array: it has no form in C."""
+
+    axis: int
+
+    def name(self) -> str:
+        return f"{self.whole.name()}.shape[{self.axis}]"
+
+    def read(self, parent: Any, state: State) -> Any:
+        return parent.shape[self.axis]
 
 
 @dataclass(frozen=True, slots=True)

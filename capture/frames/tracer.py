@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from capture.frames import handlers
 from capture.frames.assemble import origin, origin_offset
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode, popped
+from capture.frames.changing import Changing
 from capture.frames.effects import GlobalStore, Journal, Memory, Store
 from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
 from capture.frames.rebuild import PARTS
@@ -47,11 +48,13 @@ from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue, Specialise
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.sets import SetIterator
+from capture.frames.values.sizes import Sizes
 from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
 from capture.ir.shapes import Size
+from capture.ir.sizes import Known, UnknownSize
 
 DEEPEST = 20
 """Calls evaluated inline within each other; deeper ones run as calls."""
@@ -155,7 +158,7 @@ class Tracer:
         function: FunctionType,
         arguments: Sequence[Any],
         settings: Settings,
-        changing: Collection[Source] = (),
+        changing: Changing,
         native: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.changing = changing
@@ -165,8 +168,9 @@ class Tracer:
         self.unwinding: Unwinding | None = None
         self.function = function
         self.settings = settings
-        self.graph = Graph(function.__name__ if function.__name__.isidentifier() else "graph")
         self.journal = Journal()
+        self.sizes = Sizes(self)
+        self.graph = Graph(function.__name__ if function.__name__.isidentifier() else "graph", known=self.sizes)
         self.memory = Memory(self)
         self.frames: list[Frame] = []
         self.cells: dict[str, CellValue] = {}  # that are in the slots of the traced frame when the graph runs
@@ -179,6 +183,12 @@ class Tracer:
         self.kept = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
+
+    def release(self) -> None:
+        """The trace is given up: let go of the arguments."""
+        self.memory.release()
+        self.sizes.release()
+        self.graph.known = Known()
 
     # frames -------------------------------------------------------------------------------------------------------
     def _root_frame(self, arguments: Sequence[Any]) -> Frame:
@@ -370,7 +380,7 @@ class Tracer:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        return tuple(self._guards.values())
+        return (*self._guards.values(), *self.sizes.guards())
 
     # values -------------------------------------------------------------------------------------------------------
     def lazy(self, source: Source, example: Any) -> Lazy:
@@ -434,9 +444,11 @@ class Tracer:
 
     def known_size(self, size: Size) -> int:
         """A size that the trace needs as a number."""
-        if isinstance(size, int):
-            return size
-        raise GraphBreak(f"the size {size} is not known while compiling")
+        return self.sizes.known(size)
+
+    def refused(self, words: str, error: ops.CannotInfer) -> Exception:
+        """What to raise where an operation has no place in the graph."""
+        return self.sizes.refusal(error) if isinstance(error, UnknownSize) else GraphBreak(f"{words}{error}", "op")
 
     def sorted(self, items: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[Value, ...]:
         found = calls.call_known(self, NULL, sorted, [TupleValue(items)], kwargs)
@@ -479,17 +491,22 @@ class Tracer:
     def add_call(self, op: ops.Op, *args: Any, **params: Any) -> Any:
         """A call in the graph: a node, or what a macro gives."""
         start = len(self.graph)
+        self.sizes.doing = op.name
         try:
             result = self.graph.call(op, *args, **params)
         except ops.CannotInfer as error:
             self.graph.truncate(start)
-            raise GraphBreak(f"{op.name}: {error}", "op") from None
+            raise self.refused(f"{op.name}: ", error) from None
         numbers.require_precision(self.graph, self.memory.inputs, start)
         self.memory.require_order(self.graph.nodes[start:])
         return result
 
     def call_op(self, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return calls.call_op(self, op, args, kwargs)
+
+    def parameter(self, value: Value) -> Any:
+        """A value as an index in the graph."""
+        return calls.as_parameter(self, "an index", value.in_graph(self))
 
     def call_known(self, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return calls.call_known(self, callee, function, args, kwargs)
@@ -600,22 +617,22 @@ def trace_frame(
     function: FunctionType,
     arguments: Sequence[Any],
     settings: Settings,
-    changing: Mapping[Source, int] | None = None,
+    changing: Changing | None = None,
     native: Mapping[str, int] = MappingProxyType({}),
 ) -> Trace:
     """Evaluate a call of ``function`` whose argument slots hold ``arguments``.
 
-    ``changing`` says where numbers come from that were others at earlier calls, and for how many values of each there
-    are variants. They are inputs of the graph, unless they must be known, or the trace gets further if they are.
+    ``changing`` says which numbers and sizes are left open: numbers are inputs of the graph and sizes are symbols,
+    unless they must be known, or the trace gets further if they are.
     ``native`` has the number of an exception that is not to be followed to its handler ("raise"), and of a generator
     that Python is to make ("generator").
     """
-    changing = changing or {}
+    changing = changing or Changing()
     known: frozenset[Source] = frozenset()
     best: Trace | None = None
     while True:
         try:
-            trace = _trace_once(Tracer(function, arguments, settings, changing.keys() - known, native))
+            trace = _trace_once(Tracer(function, arguments, settings, changing.without(known), native))
         except Specialise as use:
             known |= use.sources
             continue
@@ -623,7 +640,8 @@ def trace_frame(
             further = trace.error is None or trace.evaluated > best.evaluated
             (best if further else trace).memory.release()
             trace = trace if further else best
-        more = {source for source in trace.numbers - known if settings.fullgraph or changing[source] < MOST_VALUES}
+        few = {source for source in trace.numbers - known if changing.values(source) < MOST_VALUES}
+        more = trace.numbers - known if settings.fullgraph else few
         if trace is best or not more:
             return trace
         best, known = trace, known | more
@@ -637,7 +655,7 @@ def _trace_once(tracer: Tracer) -> Trace:
     try:
         result = tracer.run(tracer.root)
     except Specialise:
-        tracer.memory.release()
+        tracer.release()
         raise
     except GraphBreak as stop:
         error = stop.with_traceback(None)  # whose frames would keep the arguments alive
@@ -655,13 +673,16 @@ def _trace_once(tracer: Tracer) -> Trace:
         for generator in tracer.generators:
             generator.require_finished()
     except NeedsNative:
-        tracer.memory.release()
+        tracer.release()
         raise
+    guards = tracer.guards
+    tracer.graph.known = Known(tracer.sizes.facts)
+    tracer.sizes.release()
     return Trace(
         tracer.function,
         tracer.root.code,
         tracer.graph,
-        tracer.guards,
+        guards,
         tracer.memory,
         tuple(tracer.stores.values()),
         result,

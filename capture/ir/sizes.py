@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from capture.ir.op import CannotInfer
-from capture.ir.shapes import Expr, Facts, Relation, Size, eq, le
+from capture.ir.shapes import Expr, Facts, Relation, Size, eq, holds, le
 
 
 class UnknownSize(CannotInfer):
@@ -66,11 +66,17 @@ def is_implied(relation: Relation) -> bool:
     return _asked.get().facts.implied(relation)
 
 
+def holds_for(relation: Relation) -> bool:
+    """``ask``, or at once for what needs no facts."""
+    left, right = relation.left, relation.right
+    if isinstance(left, int) and isinstance(right, int):
+        return holds(relation, {})
+    return (relation.op == "==" and left == right) or ask(relation)
+
+
 def same(a: Size, b: Size) -> bool:
     """Whether two sizes are equal."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a == b
-    return a == b or ask(eq(a, b))
+    return a == b if isinstance(a, int) and isinstance(b, int) else holds_for(eq(a, b))
 
 
 def same_shape(a: tuple[Size, ...], b: tuple[Size, ...]) -> bool:

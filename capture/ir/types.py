@@ -10,7 +10,7 @@ In: arrays, scalars and Python numbers (``type_of``). Out: frozen, comparable ty
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +57,43 @@ class Layout:
         steps = sorted({step for step in moving if step})
         ranks = tuple(steps.index(step) + 1 if step else 0 for step in moving)
         return Layout(ranks, _is_dense(shape, strides, itemsize), not steps or steps[0] == itemsize)
+
+    @staticmethod
+    def of_open(array: np.ndarray, open_axes: Collection[int]) -> Layout:
+        """The class for an array some of whose sizes are left open: these axes count as moving, whatever they are."""
+        shape = [2 if axis in open_axes else size for axis, size in enumerate(array.shape)]
+        if array.flags.c_contiguous:
+            return Layout.contiguous(shape)
+        if array.flags.f_contiguous:
+            return Layout.contiguous(shape, range(array.ndim)[::-1])
+        shape = [max(size, shape[axis]) for axis, size in enumerate(array.shape)]
+        layout = Layout.of_strides(shape, array.strides, array.itemsize)
+        return replace(layout, dense=_is_dense(array.shape, array.strides, array.itemsize))
+
+    def fits(self, array: np.ndarray, open_axes: Collection[int] = ()) -> bool:
+        """Whether an array is of this class. An open axis that has size 1 this time has no say."""
+        if not array.size:
+            return True
+        shape, strides, dense_stride, last = array.shape, array.strides, array.itemsize, -1
+        ordered = inner = True
+        still = [axis for axis, rank in enumerate(self.ranks) if not rank]
+        dense = all(shape[axis] == 1 for axis in still)
+        if any(shape[axis] != 1 and strides[axis] != 0 for axis in still):
+            return False
+        moving = [axis for axis, rank in enumerate(self.ranks) if rank]
+        for place, axis in enumerate(sorted(moving, key=lambda axis: self.ranks[axis])):
+            size, stride = shape[axis], abs(strides[axis])
+            if size == 1:
+                ordered &= axis in open_axes
+                inner = self.inner if place == 0 else inner
+                continue
+            tied = last >= 0 and self.ranks[axis] == self.ranks[last]
+            ordered &= stride == abs(strides[last]) if tied else stride > (abs(strides[last]) if last >= 0 else 0)
+            dense &= strides[axis] == dense_stride
+            dense_stride *= size
+            inner = stride == array.itemsize if place == 0 else inner
+            last = axis
+        return ordered and dense == self.dense and inner == self.inner
 
     @staticmethod
     def contiguous(shape: Sequence[Size], order: Sequence[int] | None = None) -> Layout:

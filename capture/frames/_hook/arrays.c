@@ -24,7 +24,7 @@ same_dtype(PyArray_Descr *have, PyArray_Descr *want)
            PyDataType_METADATA(have) == NULL && PyDataType_METADATA(want) == NULL;
 }
 
-/* Layout.of(array) == layout, in ir/types.py's words. */
+/* guards.has_layout: Layout.of(array) == layout, where axes that move and may have any size count as if they moved. */
 bool
 layout_holds(const ArraySpec *want, PyArrayObject *array)
 {
@@ -44,18 +44,25 @@ layout_holds(const ArraySpec *want, PyArrayObject *array)
         }
     }
     bool ordered = true, inner = true;
+    int last = -1;
     for (int k = 0; k < want->moving; k++) {
         int axis = want->order[k];
         npy_intp size = dims[axis], stride = strides[axis] < 0 ? -strides[axis] : strides[axis];
         if (size == 0) {
             return true;
         }
-        bool tied = k > 0 && want->ranks[axis] == want->ranks[want->order[k - 1]];
-        ordered &= size != 1 && (tied ? stride == previous : stride > previous);
+        if (size == 1) {
+            ordered &= want->dims[axis] < 0; /* an open size: this time there is no step along it */
+            inner = k == 0 ? want->inner : inner;
+            continue;
+        }
+        bool tied = last >= 0 && want->ranks[axis] == want->ranks[last];
+        ordered &= tied ? stride == previous : stride > previous;
         dense &= strides[axis] == dense_stride;
         dense_stride *= size;
         inner = k == 0 ? stride == PyArray_ITEMSIZE(array) : inner;
         previous = stride;
+        last = axis;
     }
     return ordered && dense == (want->layout == DENSE) && inner == want->inner;
 }
@@ -122,7 +129,7 @@ sort_axes(ArraySpec *spec)
     }
 }
 
-/* With every size known, a dense layout in C or Fortran order is what NumPy's own flags say. */
+/* A dense layout in C or Fortran order is what NumPy's own flags say, where the axes that do not move have size 1. */
 static void
 prefer_flags(ArraySpec *spec)
 {
@@ -132,7 +139,7 @@ prefer_flags(ArraySpec *spec)
     int ascending = 0, descending = 0;
     for (int k = 0; k < spec->moving; k++) {
         int axis = spec->order[k];
-        if (spec->dims[axis] < 0 || spec->dims[axis] == 1) {
+        if (spec->dims[axis] == 1) {
             return;
         }
         if (k > 0) {

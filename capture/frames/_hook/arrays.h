@@ -11,13 +11,15 @@
 #include <numpy/arrayobject.h>
 
 /* What an ndarray must be; `order` lists the axes that move, smallest stride first, then the others. */
+#define LARGEST_SIZE ((npy_intp)1 << 40) /* as sources.LARGEST_SIZE: larger ones are of views that repeat themselves */
+
 typedef struct {
     PyArray_Descr *dtype;
     int ndim, moving;
     int flag_mask, flags;
     enum { ANY_LAYOUT, DENSE, STRIDED } layout;
     bool inner;
-    npy_intp *dims; /* -1: not checked */
+    npy_intp *dims; /* -1: any, up to LARGEST_SIZE */
     int *order;
     int *ranks;
 } ArraySpec;
@@ -44,7 +46,7 @@ array_holds(const ArraySpec *want, PyObject *value)
     }
     const npy_intp *dims = PyArray_DIMS(array);
     for (int axis = 0; axis < want->ndim; axis++) {
-        if (want->dims[axis] >= 0 && dims[axis] != want->dims[axis]) {
+        if (want->dims[axis] >= 0 ? dims[axis] != want->dims[axis] : dims[axis] > LARGEST_SIZE) {
             return false;
         }
     }

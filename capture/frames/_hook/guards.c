@@ -407,6 +407,12 @@ check_array(Step *step, PyObject **slots, PyObject *function)
     return array_holds(step->array, slots[step->slot]);
 }
 
+static inline bool
+check_relation(Step *step, PyObject **slots, PyObject *function)
+{
+    return relation_holds(step->relation, step->slot, slots);
+}
+
 /* ---- evaluation ---- */
 
 bool

@@ -94,6 +94,13 @@ parse_operands(Step *step, const char *kinds, PyObject *row, const SlotMap *map)
         Py_XDECREF(operands); /* the row keeps its items alive */
         return step->array == NULL ? -1 : 0;
     }
+    if (kinds[0] == 'R') {
+        step->relation = PyTuple_GET_SIZE(row) == 3 ? relation_parse(PyTuple_GET_ITEM(row, 2), map) : NULL;
+        if (step->relation == NULL && !PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "no relation between sizes: %R", row);
+        }
+        return step->relation == NULL ? -1 : 0;
+    }
     if (PyTuple_GET_SIZE(row) != 2 + (Py_ssize_t)strlen(kinds)) {
         PyErr_Format(PyExc_ValueError, "wrong number of operands: %R", row);
         return -1;
@@ -195,6 +202,7 @@ program_free(Program *program)
 {
     for (Py_ssize_t i = 0; i < program->count; i++) {
         PyMem_Free(program->steps[i].array);
+        PyMem_Free(program->steps[i].relation);
     }
     PyMem_Free(program->steps);
     *program = (Program){0};

@@ -4,6 +4,7 @@
 
 #include "arrays.h"
 #include "hook.h"
+#include "relations.h"
 
 struct Step {
     uint8_t op;
@@ -14,13 +15,14 @@ struct Step {
     Py_hash_t hash;
     PyObject *object, *key;
     ArraySpec *array;
+    Relation *relation;
 };
 
 #define NO_INDEX PY_SSIZE_T_MIN
 enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
 
 /* Operands: p another slot (-1: the running function), s another slot, i an integer, o any object, t a type, d a dict,
-   n a string, k a plain constant, A the description of an array. */
+   n a string, k a plain constant, A the description of an array, R a relation between sizes. */
 #define STEPS(ROW)                                                                                                 \
     ROW("function", load_function, "")                                                                             \
     ROW("constant", load_constant, "o")                                                                            \
@@ -55,7 +57,8 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("registrations", check_registrations, "i")                                                                 \
     ROW("same", check_same, "s")                                                                                   \
     ROW("different", check_different, "s")                                                                         \
-    ROW("apart", check_apart, "s")
+    ROW("apart", check_apart, "s")                                                                                 \
+    ROW("relation", check_relation, "R")
 
 enum {
 #define ROW(name, run, operands) OP_##run,

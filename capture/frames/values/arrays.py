@@ -8,7 +8,6 @@ its elements is a break.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import NumberValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
+from capture.ir.shapes import product
 from capture.ir.types import ArrayType, Type
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def graph_value(node: Node) -> GraphValue:
 
 # Attributes -------------------------------------------------------------------------------------------------------
 def _shape(tracer: Tracer, value: Any) -> Value:
-    return tracer.constant(tuple(tracer.known_size(size) for size in value.type.shape))
+    return TupleValue([tracer.sizes.value(size) for size in value.type.shape])
 
 
-def _size(tracer: Tracer, value: Any) -> Constant:
-    return Constant(prod(tracer.known_size(size) for size in value.type.shape))
+def _size(tracer: Tracer, value: Any) -> Value:
+    return tracer.sizes.value(product(value.type.shape))
 
 
 ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
@@ -155,7 +155,7 @@ ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
     "dtype": lambda tracer, value: Constant(value.type.dtype),
     "itemsize": lambda tracer, value: Constant(value.type.dtype.itemsize),
     "__class__": lambda tracer, value: tracer.constant(value.python_type(tracer)),
-    "nbytes": lambda tracer, value: Constant(_size(tracer, value).value * value.type.dtype.itemsize),
+    "nbytes": lambda tracer, value: tracer.sizes.value(product(value.type.shape) * value.type.dtype.itemsize),
 }
 
 

@@ -48,7 +48,7 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     for arg in (*(() if isinstance(op.lower, ops.Pointwise) else args), *kwargs.values()):
-        numbers.require_constant(tracer, arg)
+        numbers.require_constant(tracer, arg, but_sizes=True)
     out = kwargs.pop("out", None) if op.accepts_out else None
     try:
         operands, params = op.bind(
@@ -57,8 +57,7 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
         )
     except ops.CannotInfer as error:
         raise GraphBreak(str(error), "op") from None
-    if any(isinstance(value, Node) and isinstance(value.type, NumberType) for value in params.values()):
-        raise GraphBreak(f"{op.name}: a parameter changes from call to call", "number")
+    params = {name: as_parameter(tracer, op.name, value) for name, value in params.items()}
     found = tracer.add_call(op, *operands, **params)
     if out is not None:
         target = out
@@ -69,6 +68,20 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
         return tracer.result(found)
     # A record that gives its operand's own node stands for a call that gives the very object (x.squeeze(), x.real).
     return same
+
+
+def as_parameter(tracer: Tracer, what: str, value: Any) -> Any:
+    """A parameter of an operation: ints that change are sizes."""
+    if isinstance(value, Node) and isinstance(value.type, NumberType):
+        if value.type.size is None:
+            raise GraphBreak(f"{what}: a parameter changes from call to call", "number")
+        tracer.sizes.require_inputs(value.type.size)
+        return value.type.size
+    if isinstance(value, tuple):
+        return type(value)(as_parameter(tracer, what, item) for item in value)
+    if isinstance(value, slice):
+        return slice(*(as_parameter(tracer, what, part) for part in (value.start, value.stop, value.step)))
+    return value
 
 
 def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value) -> Value:
@@ -98,6 +111,8 @@ Builtin = Callable[..., Value]
 
 
 def _len(tracer: Tracer, value: Value) -> Value:
+    if isinstance(value, ArrayValue) and value.type.shape:
+        return tracer.sizes.value(value.type.shape[0])
     return Constant(value.length(tracer))
 
 
@@ -369,7 +384,7 @@ def call_known(
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
-        found = numbers.call(function, args, kwargs)
+        found = numbers.call(tracer, function, args, kwargs)
         if found is None:
             found = protocols.call(tracer, function, args, kwargs)
         if found is not None:

@@ -284,7 +284,13 @@ class SliceValue(Value):
         raise GraphBreak("a slice with bounds that are no ints")
 
     def in_graph(self, tracer: Tracer) -> slice:
-        return self.concrete_or_break(tracer)
+        """Bounds that change from call to call are sizes."""
+        parts = [part.real(tracer) for part in self.parts]
+        sizes = {place: tracer.sizes.of(part) for place, part in enumerate(parts)}
+        start, stop, step = (part if sizes[place] is None else Constant(None) for place, part in enumerate(parts))
+        found = SliceValue(start, stop, step).concrete_or_break(tracer)
+        rest = (found.start, found.stop, found.step)
+        return slice(*(part if sizes[place] is None else sizes[place] for place, part in enumerate(rest)))
 
     def rebuild(self, build: Builder) -> None:
         build.sequence("build_slice", self.parts)

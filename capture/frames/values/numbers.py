@@ -22,9 +22,27 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import NumberIs
+from capture.frames.sources import Dimension
 from capture.frames.values.base import Value
 from capture.frames.values.constants import OPERATORS, Constant
-from capture.ir.shapes import Symbol
+from capture.ir.shapes import (
+    Expr,
+    Relation,
+    Symbol,
+    TooComplex,
+    add,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    le,
+    lt,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    ne,
+)
 from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
@@ -58,10 +76,11 @@ class NumberValue(Value):
 
     ``range`` bounds an int (None: no bound is known), ``single`` says that a float is one of ``SINGLES``. One that is
     computed has no source, but a ``symbol`` (of an operator or the name of a function) and ``parts``. ``example`` is
-    what it is this time.
+    what it is this time. ``size`` is an int as a size expression, ``relation`` a bool as a statement about sizes; None
+    where it is none.
     """
 
-    __slots__ = ("example", "function", "node", "parts", "range", "single")
+    __slots__ = ("example", "function", "node", "parts", "range", "relation", "single", "size")
     noun = "number"
 
     def __init__(
@@ -72,10 +91,14 @@ class NumberValue(Value):
         source: Source | None = None,
         function: Callable[..., Any] | None = None,
         parts: Sequence[Value] = (),
+        size: Any = None,
+        relation: Relation | None = None,
     ) -> None:
         super().__init__(source)
         self.example = example
-        self.range = bounds
+        self.size: Any = size
+        self.relation = relation
+        self.range = bounds if bounds is not None or size is None else _range_of(size)
         self.single = single
         self.function = function
         self.parts = tuple(parts)
@@ -96,6 +119,10 @@ class NumberValue(Value):
         return self.python
 
     def truth(self, tracer: Tracer) -> bool:
+        if self.relation is not None:
+            return tracer.sizes.branch(self.relation)
+        if self.size is not None:
+            return tracer.sizes.branch(ne(self.size, 0))
         raise GraphBreak(f"a branch on {self.describe()}, which changes from call to call", "number")
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
@@ -106,24 +133,41 @@ class NumberValue(Value):
 
     def in_graph(self, tracer: Tracer) -> Any:
         if self.node is None:
-            tracer.journal.set(self, "node", tracer.memory.number(self, self._type(tracer)))
+            tracer.journal.set(self, "node", self._new_node(tracer))
         return self.node
 
-    def _type(self, tracer: Tracer) -> NumberType:
+    def _new_node(self, tracer: Tracer) -> Any:
         if self.python is float:
-            return NumberType(float)
+            return tracer.memory.number(self, NumberType(float))
+        if self.python is int and self.size is not None and not self.is_input:
+            self._require_exact(tracer)
+            tracer.sizes.require_inputs(self.size)
+            return tracer.graph.call("size_number", size=self.size)
         if self.python is int and self.range is not None and is_within(self.range, EXACT_INTS):
-            return NumberType(int, Symbol(f"number_{len(tracer.graph)}", *self.range))
+            symbol = self.size if self.size is not None else Symbol(f"number_{len(tracer.graph)}", *self.range)
+            return tracer.memory.number(self, NumberType(int, symbol))
         raise GraphBreak(f"{self.describe()} as an operand of an array operation is left to Python", "op")
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it comes as an int from outside, not from the shape of an array."""
+        return self.source is not None and not isinstance(self.source, Dimension)
+
+    def _require_exact(self, tracer: Tracer) -> None:
+        """An int in a graph is one that a float64 holds."""
+        if self.range is None or not is_within(self.range, EXACT_INTS):
+            low, high = EXACT_INTS
+            if not all(map(tracer.sizes.answer, (le(low, self.size), le(self.size, high)))):
+                raise GraphBreak(f"{self.describe()} is too large for an array operation", "op")
 
     def rebuild(self, build: Builder) -> None:
         build.call(self.function, self.parts)
 
 
-def require_constant(tracer: Tracer, value: Value) -> None:
-    """A break for a number that changes: what is done with it is left to Python."""
+def require_constant(tracer: Tracer, value: Value, but_sizes: bool = False) -> None:
+    """A break for a number that changes (``but_sizes``: unless it is a size): Python does what is done with it."""
     found = value.real(tracer)
-    if isinstance(found, NumberValue):
+    if isinstance(found, NumberValue) and not (but_sizes and found.size is not None):
         words = f"{found.describe()}, which changes from call to call, is used other than in arithmetic"
         raise GraphBreak(words, "number")
 
@@ -142,8 +186,16 @@ def from_outside(tracer: Tracer, source: Source, example: int | float) -> Number
     for bounds in RANGES:
         if bounds[0] <= example <= bounds[1]:
             tracer.guard(source, NumberIs(*bounds), "it changes from call to call")
-            return NumberValue(example, bounds, False, source)
+            found = NumberValue(example, bounds, False, source)
+            tracer.sizes.number(found, *bounds)
+            return found
     return None
+
+
+def _range_of(size: Any) -> Range | None:
+    """The bounds of a size that follow from those of its symbols."""
+    low, high = size.range if isinstance(size, Expr) else (size, size)
+    return (int(low), int(high)) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _is_single(number: float) -> bool:
@@ -168,12 +220,14 @@ def _is_narrow(type: Any) -> bool:
 
 # Python's arithmetic ------------------------------------------------------------------------------------------------
 class _Operand:
-    """What the rules below see: a Python type, and for ints the range (None: any)."""
+    """What the rules below see: a Python type, and for ints the range (None: any) and the size expression, if any."""
 
     def __init__(self, value: Value) -> None:
         self.constant: Any = None
+        self.size: Any = None
         if isinstance(value, NumberValue):
             self.python = value.python
+            self.size = value.size
             self.range = (0, 1) if self.python is bool else value.range
             self.example = value.example
             return
@@ -181,6 +235,7 @@ class _Operand:
         self.constant = self.example = value.value
         self.python = type(value.value)
         self.range = (int(value.value),) * 2 if self.python in (int, bool) else None  # type: ignore[assignment]
+        self.size = int(value.value) if self.python in (int, bool) else None
 
     @property
     def is_int(self) -> bool:
@@ -203,24 +258,38 @@ def _ends(function: Callable[[int, int], int]) -> Callable[[_Operand, _Operand],
     return bounds
 
 
-def _remainders(left: _Operand, right: _Operand) -> Range:
-    divisor = right.constant
-    return (0, divisor - 1) if divisor > 0 else (divisor + 1, 0)
+def _remainders(left: _Operand, right: _Operand) -> Range | None:
+    if right.range is None:
+        return None
+    low, high = right.range
+    return min(low + 1, 0), max(high - 1, 0)
+
+
+def _quotients(left: _Operand, right: _Operand) -> Range | None:
+    """A divisor that is an int makes nothing larger, but may turn it round."""
+    if right.constant is not None:
+        return _ends(operator.floordiv)(left, right)
+    if left.range is None:
+        return None
+    largest = max(map(abs, left.range))
+    return -largest - 1, largest
 
 
 def _masked(left: _Operand, right: _Operand) -> Range:
     return 0, right.constant
 
 
-def _always(left: _Operand, right: _Operand) -> bool:
+def _always(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     return True
 
 
-def _divides(left: _Operand, right: _Operand) -> bool:
-    return right.constant is not None and right.constant != 0
+def _divides(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
+    if right.constant is not None:
+        return bool(right.constant != 0)
+    return right.size is not None and tracer.sizes.answer(ne(right.size, 0))
 
 
-def _masks(left: _Operand, right: _Operand) -> bool:
+def _masks(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     return left.is_int and right.python is int and right.constant is not None and right.constant >= 0
 
 
@@ -228,18 +297,24 @@ INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] 
     "+": (_always, _ends(operator.add)),
     "-": (_always, _ends(operator.sub)),
     "*": (_always, _ends(operator.mul)),
-    "//": (_divides, _ends(operator.floordiv)),
+    "//": (_divides, _quotients),
     "%": (_divides, _remainders),
     "&": (_masks, _masked),
 }
 """Operators that give ints of ints: when they cannot raise, and the range of the result."""
 
-FLOATING: Mapping[str, Callable[..., bool]] = {
+FLOATING: Mapping[str, Callable[[Any, _Operand, _Operand], bool]] = {
     "+": _always, "-": _always, "*": _always, "/": _divides, "//": _divides, "%": _divides,
 }  # fmt: skip
 """Operators that give a float: when they cannot raise."""
 
-COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
+COMPARISONS: Mapping[str, Callable[[Any, Any], Relation]] = {"<": lt, "<=": le, "==": eq, "!=": ne, ">": gt, ">=": ge}
+
+SIZES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: add((a, b)), "-": lambda a, b: add((a, multiply(b, -1))), "*": multiply,
+    "//": floordiv, "%": modulo,
+}  # fmt: skip
+"""Operators that give sizes of sizes."""
 
 
 def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
@@ -247,24 +322,49 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     plain = symbol if symbol in COMPARISONS else symbol.removesuffix("=")
     operands = [value for value in (left, right) if isinstance(value, Constant)]
     if all(type(value.value) in (int, float, bool) for value in operands):
-        found = _binary(plain, left, right)
+        found = _binary(tracer, plain, left, right)
         if found is not None:
             return found
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
 
-def _binary(symbol: str, left: Value, right: Value) -> Value | None:
+def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | None:
     a, b = _Operand(left), _Operand(right)
-    function = OPERATORS[symbol]
+    function, parts = OPERATORS[symbol], (left, right)
+    sized = a.size is not None and b.size is not None
     if symbol in COMPARISONS:
-        return NumberValue(function(a.example, b.example), function=function, parts=(left, right))
+        relation = COMPARISONS[symbol](a.size, b.size) if sized else None
+        return NumberValue(function(a.example, b.example), function=function, parts=parts, relation=relation)
     if a.is_int and b.is_int and symbol in INTEGRAL:
         certain, bounds = INTEGRAL[symbol]
-        if certain(a, b):
-            example = function(a.example, b.example)
-            return NumberValue(example, bounds(a, b), function=function, parts=(left, right))
-    elif symbol in FLOATING and a.fits_float and b.fits_float and FLOATING[symbol](a, b):
-        return NumberValue(function(a.example, b.example), function=function, parts=(left, right))
+        if certain(tracer, a, b):
+            size = _size(symbol, a, b) if sized else None
+            if isinstance(size, int):
+                return Constant(size)
+            return NumberValue(function(a.example, b.example), bounds(a, b), function=function, parts=parts, size=size)
+    elif symbol in FLOATING and a.fits_float and b.fits_float and FLOATING[symbol](tracer, a, b):
+        return NumberValue(function(a.example, b.example), function=function, parts=parts)
+    elif symbol == "**":
+        return _power(tracer, a, b, parts)
+    return None
+
+
+def _size(symbol: str, a: _Operand, b: _Operand) -> Any:
+    """The result as a size; None where it is none, or grows too large to reason about."""
+    try:
+        return SIZES[symbol](a.size, b.size) if symbol in SIZES else None
+    except TooComplex:
+        return None
+
+
+def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:
+    """A positive int to a float that is known (``d ** -0.5``), or its square."""
+    if a.size is None or not a.fits_float:
+        return None
+    if b.python is int and b.constant == 2:
+        return _binary(tracer, "*", parts[0], parts[0])
+    if type(b.constant) is float and abs(b.constant) <= 1 and tracer.sizes.answer(ge(a.size, 1)):
+        return NumberValue(a.example**b.constant, function=operator.pow, parts=parts)
     return None
 
 
@@ -276,12 +376,14 @@ def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
     if bounds is not None and symbol == "unary -":
         bounds = -bounds[1], -bounds[0]
     function = OPERATORS[symbol]
-    return NumberValue(function(value.example), bounds, value.single, function=function, parts=(value,))
+    size = None if value.size is None else value.size if symbol == "unary +" else multiply(value.size, -1)
+    return NumberValue(function(value.example), bounds, value.single, function=function, parts=(value,), size=size)
 
 
 def _absolute(value: NumberValue) -> Value:
     bounds = value.range and (0, max(map(abs, value.range)))
-    return NumberValue(abs(value.example), bounds, value.single, function=abs, parts=(value,))
+    size = value.size if value.range is not None and value.range[0] >= 0 else None
+    return NumberValue(abs(value.example), bounds, value.single, function=abs, parts=(value,), size=size)
 
 
 def _float(value: NumberValue) -> Value | None:
@@ -300,8 +402,38 @@ CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {abs: _absolute, fl
 """Builtins on one number that cannot raise; None where they can."""
 
 
-def call(function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
+def _root(tracer: Tracer, value: NumberValue) -> Value | None:
+    """``math.sqrt`` of a size that is not negative."""
+    if value.size is None or value.range is None or not is_within(value.range, EXACT_INTS):
+        return None
+    if not tracer.sizes.answer(ge(value.size, 0)):
+        return None
+    return NumberValue(math.sqrt(value.example), function=math.sqrt, parts=(value,))
+
+
+EXTREMES: Mapping[Any, Callable[..., Any]] = {min: minimum, max: maximum}
+
+
+def _extreme(function: Any, args: Sequence[Value]) -> Value | None:
+    """``min`` and ``max`` of sizes."""
+    operands = [_Operand(arg) for arg in args]
+    if len(args) < 2 or any(operand.size is None or operand.python is not int for operand in operands):
+        return None
+    size = EXTREMES[function](*(operand.size for operand in operands))
+    if isinstance(size, int):
+        return Constant(size)
+    return NumberValue(function(*(operand.example for operand in operands)), function=function, parts=args, size=size)
+
+
+def call(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
     """A call on a number that changes; None if there is no rule for it."""
+    numbers = [arg for arg in args if isinstance(arg, NumberValue)]
+    if not numbers or kwargs or len(numbers) + sum(isinstance(arg, Constant) for arg in args) < len(args):
+        return None
+    if function in EXTREMES:
+        return _extreme(function, args)
+    if function is math.sqrt and len(args) == 1:
+        return _root(tracer, numbers[0])
     rule = CALLS.get(function)
     if rule is None or kwargs or len(args) != 1 or not isinstance(args[0], NumberValue) or args[0].python is bool:
         return None

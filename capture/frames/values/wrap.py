@@ -16,9 +16,11 @@ import numpy as np
 from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
 from capture.frames.hook import Entry
 from capture.frames.sources import (
+    LARGEST_SIZE,
     Attribute,
     Bound,
     ClassAttribute,
+    Dimension,
     Global,
     Globals,
     Item,
@@ -35,7 +37,7 @@ from capture.frames.values.functions import BoundMethodValue, EntryValue, Functi
 from capture.frames.values.instances import NamedTupleValue, ObjectValue, guard_named_tuple, is_named_tuple
 from capture.frames.values.lookup import is_fixed
 from capture.frames.values.objects import CallableValue, ModuleValue
-from capture.ir.types import Layout, type_of
+from capture.ir.types import ArrayType, Layout, type_of
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -97,8 +99,22 @@ def _entry(tracer: Tracer, source: Source, example: Any) -> Value:
 def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
     if example.dtype.kind not in "biufc" or not example.dtype.isnative or not example.flags.aligned:
         return _opaque(tracer, source, example)
-    tracer.guard(source, ArrayIs(example.dtype, example.shape, Layout.of(example), None))
-    return ArrayValue(type_of(example), None, source, example)
+    open_axes = [
+        axis
+        for axis, size in enumerate(example.shape)
+        if Dimension(source, axis) in tracer.changing and size <= LARGEST_SIZE
+    ]
+    if not open_axes:
+        tracer.guard(source, ArrayIs(example.dtype, example.shape, Layout.of(example), None))
+        return ArrayValue(type_of(example), None, source, example)
+    sizes = tuple(None if axis in open_axes else size for axis, size in enumerate(example.shape))
+    layout = Layout.of_open(example, open_axes)
+    tracer.guard(source, ArrayIs(example.dtype, sizes, layout, None))
+    value = ArrayValue(type_of(example), None, source, example)
+    symbols = {axis: tracer.sizes.dimension(value, axis, example.shape[axis]) for axis in open_axes}
+    shape = tuple(symbols.get(axis, size) for axis, size in enumerate(example.shape))
+    value.type = ArrayType(example.dtype, shape, layout)
+    return value
 
 
 def _scalar(tracer: Tracer, source: Source, example: np.generic) -> Value:

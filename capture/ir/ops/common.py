@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, ListLiteral
-from capture.ir.shapes import Expr, Size
-from capture.ir.sizes import UnknownSize, at_least, same, simplified
+from capture.ir.shapes import Expr, Size, eq
+from capture.ir.sizes import UnknownSize, at_least, holds_for, simplified
 from capture.ir.types import (
     PYTHON_NUMBERS,
     ArrayType,
@@ -176,12 +176,12 @@ def broadcast_sizes(a: Size, b: Size) -> Size:
         return a
     if isinstance(a, int) and a == 1:
         return b
-    if same(a, b):
-        return b if isinstance(b, int) else a
-    if isinstance(a, Expr) and same(a, 1):
-        return b
-    if isinstance(b, Expr) and same(b, 1):
-        return a
+    ways = [(eq(a, b), b if isinstance(b, int) else a), (eq(a, 1), b), (eq(b, 1), a)]
+    if isinstance(b, Expr) and b.range[1] <= 1:  # x - x[:1]
+        ways.reverse()
+    for relation, size in ways:
+        if holds_for(relation):
+            return size
     raise CannotInfer(f"operands could not be broadcast together: {a} and {b}")
 
 

@@ -1,0 +1,165 @@
+/* Evaluates relations between sizes: a stack machine over 64-bit integers. What overflows, divides by zero or finds no
+   size does not hold.
+
+   In: the postfix programs of size_guards.py, the left side followed by the right one. Out: whether they compare so. */
+#include "relations.h"
+
+#include "arrays.h"
+
+enum { CONSTANT, DIMENSION, NUMBER, ADD, MULTIPLY, FLOORDIV, MODULO, MINIMUM, MAXIMUM, CODES };
+enum { EQUAL, DIFFERENT, LESS, AT_MOST, COMPARES };
+#define DEEPEST 64
+
+typedef struct {
+    int code;
+    Py_ssize_t slot; /* -1: the step's own */
+    long long number;
+} Instruction;
+
+struct Relation {
+    int compare;
+    Py_ssize_t count;
+    Instruction code[];
+};
+
+static bool
+size_of(const Instruction *at, PyObject *value, long long *size)
+{
+    if (at->code == NUMBER) {
+        int overflow = 0;
+        if (!PyLong_CheckExact(value)) {
+            return false;
+        }
+        *size = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0;
+    }
+    if (!PyArray_CheckExact(value) || PyArray_NDIM((PyArrayObject *)value) <= at->number) {
+        return false;
+    }
+    *size = PyArray_DIM((PyArrayObject *)value, (int)at->number);
+    return true;
+}
+
+/* With Python's rounding, towards minus infinity. */
+static bool
+divide(int code, long long a, long long b, long long *result)
+{
+    if (b == 0 || (b == -1 && a == LLONG_MIN)) {
+        return false;
+    }
+    long long quotient = a / b, rest = a % b;
+    bool inexact = rest != 0 && (rest < 0) != (b < 0);
+    *result = code == FLOORDIV ? quotient - inexact : rest + (inexact ? b : 0);
+    return true;
+}
+
+static bool
+combine(int code, long long a, long long b, long long *result)
+{
+    switch (code) {
+    case ADD:
+        return !__builtin_add_overflow(a, b, result);
+    case MULTIPLY:
+        return !__builtin_mul_overflow(a, b, result);
+    case MINIMUM:
+        *result = a < b ? a : b;
+        return true;
+    case MAXIMUM:
+        *result = a < b ? b : a;
+        return true;
+    default:
+        return divide(code, a, b, result);
+    }
+}
+
+bool
+relation_holds(const Relation *relation, Py_ssize_t own, PyObject **slots)
+{
+    long long stack[DEEPEST];
+    int depth = 0;
+    for (const Instruction *at = relation->code; at < relation->code + relation->count; at++) {
+        if (at->code == CONSTANT) {
+            stack[depth++] = at->number;
+        }
+        else if (at->code <= NUMBER) {
+            if (!size_of(at, slots[at->slot < 0 ? own : at->slot], &stack[depth++])) {
+                return false;
+            }
+        }
+        else {
+            depth--;
+            if (!combine(at->code, stack[depth - 1], stack[depth], &stack[depth - 1])) {
+                return false;
+            }
+        }
+    }
+    long long left = stack[0], right = stack[1];
+    switch (relation->compare) {
+    case EQUAL:
+        return left == right;
+    case DIFFERENT:
+        return left != right;
+    case LESS:
+        return left < right;
+    default:
+        return left <= right;
+    }
+}
+
+/* ---- parsing ---- */
+
+static int
+parse_instruction(Instruction *at, PyObject *row, PyObject *slots, const SlotMap *map, int *depth)
+{
+    Py_ssize_t value;
+    if (!PyTuple_Check(row) || !PyArg_ParseTuple(row, "inL", &at->code, &value, &at->number)) {
+        return -1;
+    }
+    *depth += at->code <= NUMBER ? 1 : -1;
+    bool known = value >= 0 && value <= PyTuple_GET_SIZE(slots);
+    if (at->code < 0 || at->code >= CODES || *depth < 1 || *depth >= DEEPEST || !known) {
+        PyErr_Format(PyExc_ValueError, "no instruction of a relation: %R", row);
+        return -1;
+    }
+    at->slot = -1;
+    if (value > 0) {
+        Py_ssize_t slot = PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, value - 1));
+        if (slot < 0 || slot >= map->count || map->physical[slot] < 0) {
+            PyErr_Format(PyExc_ValueError, "slot %zd is not filled by an earlier step", slot);
+            return -1;
+        }
+        at->slot = map->physical[slot];
+    }
+    return 0;
+}
+
+Relation *
+relation_parse(PyObject *operand, const SlotMap *map)
+{
+    PyObject *slots, *rows;
+    int compare, depth = 0;
+    if (!PyTuple_Check(operand) ||
+        !PyArg_ParseTuple(operand, "iO!O!", &compare, &PyTuple_Type, &slots, &PyTuple_Type, &rows)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(rows);
+    Relation *relation = PyMem_Malloc(sizeof(Relation) + count * sizeof(Instruction));
+    if (relation == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    relation->compare = compare;
+    relation->count = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (parse_instruction(&relation->code[i], PyTuple_GET_ITEM(rows, i), slots, map, &depth) < 0) {
+            PyMem_Free(relation);
+            return NULL;
+        }
+    }
+    if (depth != 2 || compare < 0 || compare >= COMPARES) {
+        PyErr_SetString(PyExc_ValueError, "a relation compares two sizes");
+        PyMem_Free(relation);
+        return NULL;
+    }
+    return relation;
+}

@@ -1,0 +1,93 @@
+"""What is left open in a trace: numbers and sizes that were others at earlier calls, or are declared to change.
+
+In: the variants there are, the call at hand, and ``dynamic``. Out: a set of places (``x.shape[0]``, ``rate``) whose
+values become inputs and symbols rather than constants. With ``dynamic=None`` these are places where a guard of every
+variant fails now; with ``True`` all sizes and int arguments; with ``False`` none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NumberIs
+from capture.frames.hook import Variant
+from capture.frames.sources import Absent, Argument, Dimension, Source, State, resolve
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A set of places. ``found`` says for how many values of each there are variants; ``everything``: all sizes and int
+    arguments; ``known``: places that are in it no more, because their values turned out to be needed.
+    """
+
+    found: Mapping[Source, int] = field(default_factory=dict)
+    everything: bool = False
+    known: frozenset[Source] = frozenset()
+
+    def __contains__(self, source: Source) -> bool:
+        if source in self.known:
+            return False
+        return source in self.found or (self.everything and isinstance(source, Dimension | Argument))
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.found)
+
+    def without(self, known: frozenset[Source]) -> Changing:
+        return replace(self, known=self.known | known)
+
+    def values(self, source: Source) -> int:
+        """How many values of it have variants."""
+        return self.found.get(source, 0)
+
+
+def changing_places(variants: Sequence[Variant], state: State, dynamic: Any) -> Changing:
+    """What is left open in the trace of this call."""
+    if dynamic is False:
+        return Changing()
+    guards = [guard for variant in variants for guard in variant.info.guards]
+    return Changing({**_numbers(guards, state), **_sizes(guards, state)}, dynamic is True)
+
+
+def _numbers(guards: Iterable[Guard], state: State) -> dict[Source, int]:
+    """Numbers that are open in a variant, or others now than in all."""
+    values: dict[Source, set[EqualsConstant]] = {}
+    unknown: set[Source] = set()
+    for guard in guards:
+        if isinstance(guard.check, NumberIs):
+            unknown.add(guard.source)
+        elif isinstance(guard.check, EqualsConstant) and type(guard.check.value) in (int, float):
+            values.setdefault(guard.source, set()).add(guard.check)
+    found = {source: len(values.get(source, ())) for source in unknown}
+    for source, checks in values.items():
+        try:
+            value = resolve(source, state)
+        except Absent:
+            continue
+        if not any(check.holds(value) or type(check.value) is not type(value) for check in checks):
+            found[source] = len(checks)
+    return found
+
+
+def _sizes(guards: Iterable[Guard], state: State) -> dict[Source, int]:
+    """The same for sizes of arrays."""
+    sizes: dict[Source, set[int]] = {}
+    unknown: set[Source] = set()
+    for guard in guards:
+        if isinstance(guard.check, ArrayIs):
+            for axis, size in enumerate(guard.check.shape):
+                place = Dimension(guard.source, axis)
+                if size is None:
+                    unknown.add(place)
+                else:
+                    sizes.setdefault(place, set()).add(size)
+    found: dict[Source, int] = {place: len(sizes.get(place, ())) for place in unknown}
+    for source, seen in sizes.items():
+        try:
+            size = resolve(source, state)
+        except (Absent, AttributeError, IndexError):
+            continue
+        if size not in seen:
+            found[source] = len(seen)
+    return found
