@@ -234,7 +234,7 @@ def test_loops_neither_recompile_nor_give_up(function):
     run(numbers(3), numbers(3), 1000)
     assert (len(run.record.variants), run.graphs) == before
     run(numbers(3), numbers(3), 2000)
-    assert run.graphs <= before[1] + 3
+    assert run.graphs <= before[1] + 6  # the number of rounds is open now, and each branch on it is a guard
     resumed = [target.entry for target in run.record.resumes.values()]
     assert not any(entry.plain for entry in (run.entry, *resumed))
 
