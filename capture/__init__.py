@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from capture import ir
     from capture.api import compile, disable, explain, graph_break, is_compiling, reset, scope
     from capture.backends import list_backends, register_backend
+    from capture.frames.dims import Dim, mark_dynamic, mark_static
 
 __all__ = [
+    "Dim",
     "__version__",
     "compile",
     "config",
@@ -30,6 +32,8 @@ __all__ = [
     "is_compiling",
     "list_backends",
     "log",
+    "mark_dynamic",
+    "mark_static",
     "register_backend",
     "reset",
     "scope",
@@ -38,6 +42,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("compile", "disable", "explain", "graph_break", "is_compiling", "reset", "scope"), "capture.api"),
     **dict.fromkeys(("list_backends", "register_backend"), "capture.backends"),
+    **dict.fromkeys(("Dim", "mark_dynamic", "mark_static"), "capture.frames.dims"),
 }
 
 

@@ -18,11 +18,13 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
 from capture.frames import frontend, hook
+from capture.frames.dims import declare
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.values import special
 from capture.ir.graph import Graph
@@ -38,7 +40,7 @@ def compile(
     fn: Any = None,
     *,
     fullgraph: bool = False,
-    dynamic: bool | None = None,
+    dynamic: bool | Mapping[str, Any] | None = None,
     backend: str | Callable[..., Any] = "inductor",
     mode: str = "default",
     options: Mapping[str, Any] | None = None,
@@ -51,7 +53,9 @@ def compile(
     guards, with ``hits``) and ``reset()``.
 
     - ``fullgraph``: a graph break raises ``errors.Unsupported`` with reason, the user's line and a hint.
-    - ``dynamic``: None or False: sizes and numbers are constants of a variant.
+    - ``dynamic``: None: sizes and numbers are constants until one changes, which is then left open. True: sizes and int
+      arguments are open from the start. False: they are constants. A dict: exactly the declared ones are open, as in
+      ``{"x": {0: Dim("batch", max=64)}, "n": Dim("n")}``; a call against them raises ``errors.ShapeConstraintError``.
     - ``backend``: a name of ``list_backends()``, or ``(graph, example_inputs) -> callable``.
     - ``mode``: "default", or "background": plain Python runs until the kernels are ready.
     - ``options``: fields of ``capture.config`` for this function.
@@ -59,8 +63,8 @@ def compile(
     """
     if mode not in MODES:
         raise ValueError(config.unknown("mode", mode, dict.fromkeys(MODES)))
-    if dynamic not in (None, False, True):
-        raise ValueError("dynamic must be None, False or True")
+    if dynamic is not None and not isinstance(dynamic, bool | Mapping):
+        raise ValueError(f"dynamic is None, False, True or a dict from argument names to Dims, not {dynamic!r}")
     if fn is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
@@ -93,6 +97,8 @@ def _entry(function: types.FunctionType, settings: Settings) -> Any:
     """The entry of a function; generator and coroutine functions are left alone, and so given back as they are."""
     if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return function
+    if isinstance(settings.dynamic, Mapping):
+        settings = replace(settings, dynamic=declare(function, settings.dynamic))
     entry = hook.Entry(function, _miss, None, settings)
     entry.graphs = settings.record.graphs
     # The entry must not be kept alive by an attribute of its own.

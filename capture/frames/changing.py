@@ -2,7 +2,7 @@
 
 In: the variants there are, the call at hand, and ``dynamic``. Out: a set of places (``x.shape[0]``, ``rate``) whose
 values become inputs and symbols rather than constants. With ``dynamic=None`` these are places where a guard of every
-variant fails now; with ``True`` all sizes and int arguments; with ``False`` none.
+variant fails now; with ``True`` all sizes and int arguments; with ``False`` none; else the declared ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NumberIs
 from capture.frames.hook import Variant
 from capture.frames.sources import Absent, Argument, Dimension, Source, State, resolve
@@ -19,20 +20,23 @@ from capture.frames.sources import Absent, Argument, Dimension, Source, State, r
 @dataclass(frozen=True)
 class Changing:
     """A set of places. ``found`` says for how many values of each there are variants; ``everything``: all sizes and int
-    arguments; ``known``: places that are in it no more, because their values turned out to be needed.
+    arguments; ``known``: places that are in it no more, because their values turned out to be needed; ``declared``: the
+    places that must stay in it.
     """
 
     found: Mapping[Source, int] = field(default_factory=dict)
     everything: bool = False
     known: frozenset[Source] = frozenset()
+    declared: Declared = field(default_factory=Declared)
 
     def __contains__(self, source: Source) -> bool:
         if source in self.known:
             return False
-        return source in self.found or (self.everything and isinstance(source, Dimension | Argument))
+        declared = source in self.declared.dims or source in self.found
+        return declared or (self.everything and isinstance(source, Dimension | Argument))
 
     def __bool__(self) -> bool:
-        return self.everything or bool(self.found)
+        return self.everything or bool(self.found) or bool(self.declared.dims)
 
     def without(self, known: frozenset[Source]) -> Changing:
         return replace(self, known=self.known | known)
@@ -46,6 +50,8 @@ def changing_places(variants: Sequence[Variant], state: State, dynamic: Any) -> 
     """What is left open in the trace of this call."""
     if dynamic is False:
         return Changing()
+    if isinstance(dynamic, Declared):  # exactly these
+        return Changing(declared=dynamic)
     guards = [guard for variant in variants for guard in variant.info.guards]
     return Changing({**_numbers(guards, state), **_sizes(guards, state)}, dynamic is True)
 

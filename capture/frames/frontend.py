@@ -17,11 +17,12 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from capture import config, debug, log
-from capture.errors import InternalError, RecompileLimitWarning, ToolchainError, Unsupported
+from capture.errors import InternalError, RecompileLimitWarning, ShapeConstraintError, ToolchainError, Unsupported
 from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
 from capture.frames.changing import changing_places
+from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, Guard, NoOverlap, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
@@ -29,7 +30,7 @@ from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
-from capture.frames.tracer import Trace, trace_frame
+from capture.frames.tracer import Trace, is_resumed, trace_frame
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NeedsNative
@@ -69,7 +70,7 @@ def compile_frame(
             return settings.judge(entry, arguments, variant) if settings.judge is not None else variant
         finally:
             compilation.trace.memory.release()
-    except Unsupported:
+    except (Unsupported, ShapeConstraintError):
         raise
     except RecursionError:  # the user's, who is that deep already
         return None
@@ -152,13 +153,25 @@ class _Compilation:
     def _trace(self, arguments: tuple[Any, ...], native: Mapping[str, int]) -> Trace:
         """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
         variants = self.entry.variants
-        changing = changing_places(variants, State(arguments, self.function), self.settings.dynamic)
+        dynamic = self.settings.dynamic
+        if isinstance(dynamic, Declared):
+            dynamic = self._declared(dynamic, arguments)
+        changing = changing_places(variants, State(arguments, self.function), dynamic)
         trace = trace_frame(self.function, arguments, self.settings, changing, native)
         idle = all(variant.info.runs == self.runs for variant in variants)
         if changing and trace.error is not None and idle and not trace.graph.calls:
             trace.memory.release()
             trace = trace_frame(self.function, arguments, self.settings, None, native)
         return trace
+
+    def _declared(self, declared: Declared, arguments: tuple[Any, ...]) -> Declared | None:
+        """The user's dims, which this call keeps to; None for what is left of a function behind a break."""
+        if is_resumed(self.function.__code__):
+            return None
+        wrong = declared.violation(arguments)
+        if wrong:
+            raise ShapeConstraintError(f"call of {self.function.__qualname__}: {wrong}")
+        return declared
 
     def _note_break(self) -> BreakRecord | None:
         trace, settings = self.trace, self.settings

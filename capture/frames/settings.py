@@ -6,7 +6,7 @@ to every capture of that function, its resume functions included; its ``record``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from capture.frames.breaks import BreakRecord
+    from capture.frames.dims import Declared
     from capture.frames.guards import Guard
     from capture.ir.graph import Graph
 
@@ -35,6 +36,7 @@ class Record:
     variants: list[Any] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)  # in words: no more variants
+    specialised: dict[str, str] = field(default_factory=dict)  # what is not open any more: why, where
     compile_seconds: float = 0.0
     resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
     alive: list[Any] = field(default_factory=list, repr=False)
@@ -63,6 +65,7 @@ class Record:
         for found in lists:
             found.clear()
         self.resumes.clear()
+        self.specialised.clear()
         self._seen.clear()
         self.compile_seconds = 0.0
 
@@ -79,7 +82,7 @@ class Settings:
 
     backend: Backend
     fullgraph: bool = False
-    dynamic: Any = None
+    dynamic: bool | Declared | Mapping[str, Any] | None = None  # a mapping until the function is known
     options: Options = field(default_factory=config.current)
     record: Record = field(default_factory=Record)
     force_break: Callable[[CodeType, int], bool] | None = None

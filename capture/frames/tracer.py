@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from capture.errors import ShapeConstraintError
 from capture.frames import handlers
 from capture.frames.assemble import origin, origin_offset
 from capture.frames.breaks import GraphBreak
@@ -179,6 +180,7 @@ class Tracer:
         self._shared: dict[int, Value] = {}
         self.stores: dict[tuple[Any, ...], Store] = {}  # by what is assigned to, in order
         self._written: dict[int, ObjectValue] = {}
+        self.must_stay_open: set[Source] = set(changing.declared.dims)
         self.evaluated = 0
         self.kept = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
@@ -631,9 +633,11 @@ def trace_frame(
     known: frozenset[Source] = frozenset()
     best: Trace | None = None
     while True:
+        tracer = Tracer(function, arguments, settings, changing.without(known), native_raise)
         try:
-            trace = _trace_once(Tracer(function, arguments, settings, changing.without(known), native))
+            trace = _trace_once(tracer)
         except Specialise as use:
+            _note_specialised(tracer, use)
             known |= use.sources
             continue
         if best is not None:
@@ -645,6 +649,16 @@ def trace_frame(
         if trace is best or not more:
             return trace
         best, known = trace, known | more
+
+
+def _note_specialised(tracer: Tracer, use: Specialise) -> None:
+    """Say why a number or size is no longer open; it is an error where the user declared it to be."""
+    file, line, name = tracer.frames[-1].place if tracer.frames else ("", 0, "")
+    place = f"{file}:{line} in {name}" if file else "the arguments"
+    for source in use.sources:
+        if source in tracer.must_stay_open:
+            raise ShapeConstraintError(f"{source.name()} is declared to change, but {use.why} at {place}")
+        tracer.settings.record.specialised.setdefault(source.name(), f"{use.why} at {place}")
 
 
 def _trace_once(tracer: Tracer) -> Trace:
@@ -675,6 +689,7 @@ def _trace_once(tracer: Tracer) -> Trace:
     except NeedsNative:
         tracer.release()
         raise
+    tracer.sizes.finish()
     guards = tracer.guards
     tracer.graph.known = Known(tracer.sizes.facts)
     tracer.sizes.release()

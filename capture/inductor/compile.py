@@ -52,9 +52,9 @@ def plan_graph(graph: Graph, *, simd_math: bool = True) -> Plan:
 
 def prepare(graph: Graph) -> Graph:
     """The graph that is lowered: composed ops taken apart, then what every graph gains from."""
-    from capture.ir.passes import decompose, optimize
+    from capture.ir.passes import decompose, optimize, settle_sizes
 
-    return copy_moved_memory(optimize(decompose(graph)))
+    return copy_moved_memory(optimize(decompose(settle_sizes(graph))))
 
 
 def _plan(scheduled: Schedule, simd_math: bool) -> Plan:

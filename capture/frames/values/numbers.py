@@ -64,11 +64,12 @@ SINGLES = float(_SINGLE.smallest_normal), float(_SINGLE.max)
 
 
 class Specialise(Exception):
-    """Numbers from these places must be known. The trace starts again."""
+    """Numbers from these places must be known, ``why`` in words. The trace starts again."""
 
-    def __init__(self, sources: frozenset[Source]) -> None:
-        super().__init__()
+    def __init__(self, sources: frozenset[Source], why: str = "its value is needed") -> None:
+        super().__init__(why)
         self.sources = sources
+        self.why = why
 
 
 class NumberValue(Value):
@@ -114,6 +115,9 @@ class NumberValue(Value):
         if self.source is not None:
             return frozenset({self.source})
         return frozenset().union(*(part.sources for part in self.parts if isinstance(part, NumberValue)))
+
+    def describe_source(self) -> str:
+        return self.source.name() if self.source is not None else "a number"
 
     def python_type(self, tracer: Tracer) -> type:
         return self.python

@@ -18,13 +18,29 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.dims import DerivedDim, Dim
 from capture.frames.guards import Guard
-from capture.frames.size_guards import relation_guard
+from capture.frames.size_guards import in_words, relation_guard
 from capture.frames.sources import LARGEST_SIZE, Dimension, Source
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.numbers import NumberValue, Specialise
-from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, evaluate, holds, negate, tidy, to_python
+from capture.ir.shapes import (
+    Expr,
+    Facts,
+    Relation,
+    Size,
+    Symbol,
+    eq,
+    evaluate,
+    ge,
+    holds,
+    le,
+    negate,
+    substitute,
+    tidy,
+    to_python,
+)
 from capture.ir.sizes import Known, UnknownSize
 
 if TYPE_CHECKING:
@@ -45,6 +61,8 @@ class Sizes(Known):
         self.owners: dict[str, ArrayValue] = {}  # whose sizes the symbols are; the others are ints
         self.asked: dict[Relation, tuple[int | None, str]] = {}  # what became a fact: line, what for
         self.doing = ""
+        self._named: dict[str, Symbol] = {}  # by declared dim
+        self._derived: list[tuple[Symbol, DerivedDim]] = []
         self._rounds: dict[tuple[int, int], int] = {}
 
     def release(self) -> None:
@@ -95,6 +113,13 @@ class Sizes(Known):
             self.require_inputs(size)
         return size
 
+    def finish(self) -> None:
+        """What tells the sizes that stand for those of the graph's inputs is an input too."""
+        for name, number in list(self.numbers.items()):
+            owner = self.owners.get(name, number)
+            if owner.node is not None:
+                self.require_inputs(self.facts.simplify(number.size))
+
     # questions ----------------------------------------------------------------------------------------------------
     def answer(self, relation: Relation) -> bool:
         verdict = self.facts.decide(relation)
@@ -120,12 +145,46 @@ class Sizes(Known):
         facts = self.facts.assume(fact)
         fixed = [symbol for symbol, size in facts.solved.items() if isinstance(size, int)]
         if fixed:
-            raise Specialise(self.sources(*fixed) or frozenset())
+            raise Specialise(self.sources(*fixed) or frozenset(), f"{self.in_words(fact)} is needed{self._by()}")
+        self._note(fact, facts, self.doing)
+        return answer
+
+    def _by(self) -> str:
+        return f" by {self.doing}" if self.doing else ""
+
+    def _note(self, fact: Relation, facts: Facts, why: str) -> None:
         tracer = self.tracer
         line = tracer.frames[-1].instruction.line if tracer.frames else None
         tracer.journal.set(self, "facts", facts)
-        tracer.journal.put(self.asked, fact, (line, self.doing))
-        return answer
+        tracer.journal.put(self.asked, fact, (line, why))
+
+    def in_words(self, relation: Relation) -> str:
+        """A relation in the user's terms."""
+        return in_words(relation, {name: number.describe_source() for name, number in self.numbers.items()})
+
+    # declarations -------------------------------------------------------------------------------------------------
+    def declare(self, symbol: Symbol, dim: DerivedDim) -> None:
+        """A size is of a declared dim: its bounds, and sizes of the same name, become facts."""
+        if not isinstance(dim, Dim):
+            self._derived.append((symbol, dim))
+        else:
+            self.bound(symbol, dim.min, dim.max)
+            first = self._named.setdefault(dim.name, symbol)
+            if first is not symbol:
+                self.require(eq(symbol, first))
+        for derived, of in list(self._derived):
+            if all(each.name in self._named for each in of.dims):
+                self._derived.remove((derived, of))
+                self.require(eq(derived, substitute(of.size, {Symbol(e.name): self._named[e.name] for e in of.dims})))
+
+    def bound(self, symbol: Symbol, low: int | None, high: int | None) -> None:
+        for relation in (*([] if low is None else [ge(symbol, low)]), *([] if high is None else [le(symbol, high)])):
+            self.require(relation)
+
+    def require(self, relation: Relation) -> None:
+        """What holds in this call by declaration holds from now on."""
+        if self.facts.decide(relation) is None:
+            self._note(relation, self.facts.assume(relation), "declared")
 
     def guards(self) -> tuple[Guard, ...]:
         """A guard for each fact that does not follow from the others."""
@@ -157,7 +216,7 @@ class Sizes(Known):
     def refusal(self, error: UnknownSize) -> Exception:
         """What to do about sizes that an operation must know."""
         sources = self.sources(*error.sizes)
-        return GraphBreak(str(error), "op") if not sources else Specialise(sources)
+        return GraphBreak(str(error), "op") if not sources else Specialise(sources, f"{error}{self._by()}")
 
 
 @lru_cache(maxsize=1024)

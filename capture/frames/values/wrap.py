@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from capture.frames.dims import marks_of
 from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
 from capture.frames.hook import Entry
 from capture.frames.sources import (
@@ -37,6 +38,7 @@ from capture.frames.values.functions import BoundMethodValue, EntryValue, Functi
 from capture.frames.values.instances import NamedTupleValue, ObjectValue, guard_named_tuple, is_named_tuple
 from capture.frames.values.lookup import is_fixed
 from capture.frames.values.objects import CallableValue, ModuleValue
+from capture.ir.shapes import Symbol
 from capture.ir.types import ArrayType, Layout, type_of
 
 if TYPE_CHECKING:
@@ -60,8 +62,16 @@ def _constant(tracer: Tracer, source: Source, example: Any) -> Value:
 
 def _number(tracer: Tracer, source: Source, example: int | float) -> Value:
     """A number that was another one at an earlier call is not compiled in."""
-    found = numbers.from_outside(tracer, source, example) if source in tracer.changing else None
-    return found or _constant(tracer, source, example)
+    found = numbers.from_outside(tracer, source, example) if _is_open(tracer, source, example) else None
+    if found is None:
+        return _constant(tracer, source, example)
+    if source in tracer.changing.declared.dims:
+        tracer.sizes.declare(found.size, tracer.changing.declared.dims[source])
+    return found
+
+
+def _is_open(tracer: Tracer, source: Source, example: int | float) -> bool:
+    return source in tracer.changing and (type(example) is int or source in tracer.changing.found)
 
 
 def _known(tracer: Tracer, source: Source, example: Any) -> Value:
@@ -99,11 +109,7 @@ def _entry(tracer: Tracer, source: Source, example: Any) -> Value:
 def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
     if example.dtype.kind not in "biufc" or not example.dtype.isnative or not example.flags.aligned:
         return _opaque(tracer, source, example)
-    open_axes = [
-        axis
-        for axis, size in enumerate(example.shape)
-        if Dimension(source, axis) in tracer.changing and size <= LARGEST_SIZE
-    ]
+    open_axes = _open_axes(tracer, source, example)
     if not open_axes:
         tracer.guard(source, ArrayIs(example.dtype, example.shape, Layout.of(example), None))
         return ArrayValue(type_of(example), None, source, example)
@@ -112,9 +118,36 @@ def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
     tracer.guard(source, ArrayIs(example.dtype, sizes, layout, None))
     value = ArrayValue(type_of(example), None, source, example)
     symbols = {axis: tracer.sizes.dimension(value, axis, example.shape[axis]) for axis in open_axes}
-    shape = tuple(symbols.get(axis, size) for axis, size in enumerate(example.shape))
-    value.type = ArrayType(example.dtype, shape, layout)
+    value.type = ArrayType(
+        example.dtype, tuple(symbols.get(axis, size) for axis, size in enumerate(example.shape)), layout
+    )
+    _declare(tracer, source, example, symbols)
     return value
+
+
+def _open_axes(tracer: Tracer, source: Source, example: np.ndarray) -> tuple[int, ...]:
+    """The axes whose sizes may be others at the next call."""
+    marks = marks_of(example)
+    return tuple(
+        axis
+        for axis, size in enumerate(example.shape)
+        if (axis in marks.dynamic or Dimension(source, axis) in tracer.changing)
+        and axis not in marks.static
+        and size <= LARGEST_SIZE
+        and Dimension(source, axis) not in tracer.changing.known
+    )
+
+
+def _declare(tracer: Tracer, source: Source, example: np.ndarray, symbols: Mapping[int, Symbol]) -> None:
+    """What the user said of the open sizes."""
+    marks, dims = marks_of(example), tracer.changing.declared.dims
+    for axis, symbol in symbols.items():
+        place = Dimension(source, axis)
+        if axis in marks.dynamic:
+            tracer.must_stay_open.add(place)
+            tracer.sizes.bound(symbol, *marks.dynamic[axis])
+        if place in dims:
+            tracer.sizes.declare(symbol, dims[place])
 
 
 def _scalar(tracer: Tracer, source: Source, example: np.generic) -> Value:

@@ -82,7 +82,9 @@ def sliced_layout(
         moved = [stride * step for stride, step in zip(strides, steps, strict=True)]
         return Layout.of_strides(sizes, moved, 1)  # type: ignore[arg-type]
     moving = [axis for axis, size in enumerate(sizes) if size != 1 and base.layout.ranks[axis]]
-    ranks = _scaled_ranks(base.layout.ranks, moving, [abs(step) for step in steps])
+    # Nested axes stay nested: where the inner one still moves, its new stride is below the whole of its old extent.
+    factors = [1 if base.layout.dense else abs(step) for step in steps]
+    ranks = _scaled_ranks(base.layout.ranks, moving, factors)
     if ranks is None:
         return None
     inner = not moving or (base.layout.inner and any(base.layout.ranks[k] == 1 and abs(steps[k]) == 1 for k in moving))

@@ -9,12 +9,22 @@ from capture.ir.graph import Graph
 from capture.ir.passes.decompose import decompose
 from capture.ir.passes.drop_dead import drop_dead
 from capture.ir.passes.fold_constants import fold_constants
+from capture.ir.passes.settle_sizes import settle_sizes
 from capture.ir.passes.share_common import share_common
 from capture.ir.passes.simplify import simplify
 
 PIPELINE = (drop_dead, fold_constants, simplify, share_common, drop_dead)
 
-__all__ = ["PIPELINE", "decompose", "drop_dead", "fold_constants", "optimize", "share_common", "simplify"]
+__all__ = [
+    "PIPELINE",
+    "decompose",
+    "drop_dead",
+    "fold_constants",
+    "optimize",
+    "settle_sizes",
+    "share_common",
+    "simplify",
+]
 
 
 def optimize(graph: Graph) -> Graph:
