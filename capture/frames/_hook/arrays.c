@@ -31,12 +31,14 @@ layout_holds(const ArraySpec *want, PyArrayObject *array)
     const npy_intp *dims = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
     npy_intp dense_stride = PyArray_ITEMSIZE(array), previous = 0;
     bool dense = true;
+    for (int axis = 0; axis < want->ndim; axis++) {
+        if (dims[axis] == 0) {
+            return true; /* no elements, no layout */
+        }
+    }
     for (int k = want->moving; k < want->ndim; k++) {
         int axis = want->order[k];
         if (dims[axis] != 1) {
-            if (dims[axis] == 0) {
-                return true; /* no elements, no layout */
-            }
             if (strides[axis] != 0) {
                 return false;
             }
@@ -48,9 +50,6 @@ layout_holds(const ArraySpec *want, PyArrayObject *array)
     for (int k = 0; k < want->moving; k++) {
         int axis = want->order[k];
         npy_intp size = dims[axis], stride = strides[axis] < 0 ? -strides[axis] : strides[axis];
-        if (size == 0) {
-            return true;
-        }
         if (size == 1) {
             ordered &= want->dims[axis] < 0; /* an open size: this time there is no step along it */
             inner = k == 0 ? want->inner : inner;
