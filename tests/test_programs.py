@@ -194,7 +194,7 @@ def test_closure_value_and_helper_body_are_guarded():
 
 
 def test_more_variants_than_the_limit_run_plainly_with_one_warning():
-    compiled = capture.compile(lambda x: x * 2 + 1, options={"recompile_limit": 2})
+    compiled = capture.compile(lambda x: x * 2 + 1, dynamic=False, options={"recompile_limit": 2})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for size in range(2, 8):

@@ -30,7 +30,8 @@ from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
-from capture.frames.tracer import Trace, is_resumed, trace_frame
+from capture.frames.trace import Trace, trace_frame
+from capture.frames.tracer import is_resumed
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NeedsNative

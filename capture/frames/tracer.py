@@ -1,12 +1,12 @@
 """The symbolic evaluator: a stack machine over canonical instructions whose values live in a graph.
 
-In: a function, the objects its argument slots hold this time, and settings. Out: a ``Trace``: the graph of the
-array work from the start of the frame, the guards under which it holds, and how it ends: with the returned value,
-or with a break and the state of every frame (inlined calls included) before the instruction that broke.
+In: a function, the objects its argument slots hold this time, and settings. Out: the graph of the array work from the
+start of the frame, guards, and the value it returns, or a ``GraphBreak`` and where every frame was; ``trace`` puts these
+together.
 
->>> trace = trace_frame(function, (np.ones(3), 2), settings)
->>> trace.error, [frame.index for frame in trace.frames]
-(GraphBreak('call of print'), [17])
+>>> tracer = Tracer(function, (np.ones(3), 2), settings, Changing())
+>>> tracer.run(tracer.root), tracer.guards
+(<array multiply>, (Guard(x: is an array of float64[3] C), ...))
 
 Nothing of the user's runs here. An instruction either completes, or raises ``GraphBreak`` and leaves no trace:
 everything it changed goes through the journal, and the graph is cut back.
@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from capture.errors import ShapeConstraintError
 from capture.frames import handlers
 from capture.frames.assemble import origin, origin_offset
 from capture.frames.breaks import GraphBreak
@@ -33,20 +32,20 @@ from capture.frames.effects import GlobalStore, Journal, Memory, Store
 from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
 from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
-from capture.frames.sources import Argument, Cell, Contents, Function, Global, Source
+from capture.frames.sources import Argument, Cell, Contents, Global, Source
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import graph_value
-from capture.frames.values.base import NULL, Lazy, NeedsNative, NotConcrete, Value
+from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.exceptions import ExceptionValue, OnStack, Raised
-from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, FunctionValue, MethodValue
+from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, MethodValue
 from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import Instance, ObjectValue
 from capture.frames.values.iterators import DictIterator, IteratorValue, SequenceIterator
 from capture.frames.values.lookup import is_class
-from capture.frames.values.numbers import NumberValue, Specialise
+from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.sets import SetIterator
 from capture.frames.values.sizes import Sizes
@@ -59,8 +58,6 @@ from capture.ir.sizes import Known, UnknownSize
 
 DEEPEST = 20
 """Calls evaluated inline within each other; deeper ones run as calls."""
-MOST_VALUES = 2
-"""So many variants are made for single values of a number before it is left unknown even where the graph then ends."""
 LARGEST = 4000
 """Nodes in a graph; a loop that is unrolled beyond that goes on natively."""
 
@@ -122,26 +119,6 @@ class FrameState:
     @property
     def instruction(self) -> Instruction:
         return self.code.instructions[self.index]
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What evaluating a frame gave. ``frames`` is empty when it ended by returning ``result``."""
-
-    function: FunctionType
-    code: Code
-    graph: Graph
-    guards: tuple[Guard, ...]
-    memory: Memory  # its ``inputs``: placeholder -> value, with source and example
-    stores: tuple[Store, ...]  # assignments that outlive the frame, in order
-    result: Value | None
-    error: GraphBreak | None
-    cells: Mapping[str, CellValue]  # in the slots of the frame itself when the graph runs
-    frames: tuple[FrameState, ...]
-    places: tuple[tuple[str, int, str], ...]
-    numbers: frozenset[Source]  # those that change and were operands of what broke
-    evaluated: int  # instructions
-    kept: int  # of these are in what runs
 
 
 class Unwinding(NamedTuple):
@@ -615,119 +592,6 @@ KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset, UnionType}
 CALLABLE = frozenset({type, BuiltinFunctionType, np.ufunc})
 
 
-def trace_frame(
-    function: FunctionType,
-    arguments: Sequence[Any],
-    settings: Settings,
-    changing: Changing | None = None,
-    native: Mapping[str, int] = MappingProxyType({}),
-) -> Trace:
-    """Evaluate a call of ``function`` whose argument slots hold ``arguments``.
-
-    ``changing`` says which numbers and sizes are left open: numbers are inputs of the graph and sizes are symbols,
-    unless they must be known, or the trace gets further if they are.
-    ``native`` has the number of an exception that is not to be followed to its handler ("raise"), and of a generator
-    that Python is to make ("generator").
-    """
-    changing = changing or Changing()
-    known: frozenset[Source] = frozenset()
-    best: Trace | None = None
-    while True:
-        tracer = Tracer(function, arguments, settings, changing.without(known), native_raise)
-        try:
-            trace = _trace_once(tracer)
-        except Specialise as use:
-            _note_specialised(tracer, use)
-            known |= use.sources
-            continue
-        if best is not None:
-            further = trace.error is None or trace.evaluated > best.evaluated
-            (best if further else trace).memory.release()
-            trace = trace if further else best
-        few = {source for source in trace.numbers - known if changing.values(source) < MOST_VALUES}
-        more = trace.numbers - known if settings.fullgraph else few
-        if trace is best or not more:
-            return trace
-        best, known = trace, known | more
-
-
-def _note_specialised(tracer: Tracer, use: Specialise) -> None:
-    """Say why a number or size is no longer open; it is an error where the user declared it to be."""
-    file, line, name = tracer.frames[-1].place if tracer.frames else ("", 0, "")
-    place = f"{file}:{line} in {name}" if file else "the arguments"
-    for source in use.sources:
-        if source in tracer.must_stay_open:
-            raise ShapeConstraintError(f"{source.name()} is declared to change, but {use.why} at {place}")
-        tracer.settings.record.specialised.setdefault(source.name(), f"{use.why} at {place}")
-
-
-def _trace_once(tracer: Tracer) -> Trace:
-    result, error = None, None
-    frames: tuple[FrameState, ...] = ()
-    places: tuple[tuple[str, int, str], ...] = ()
-    numbers: frozenset[Source] = frozenset()
-    try:
-        result = tracer.run(tracer.root)
-    except Specialise:
-        tracer.release()
-        raise
-    except GraphBreak as stop:
-        error = stop.with_traceback(None)  # whose frames would keep the arguments alive
-        error.__context__ = None
-        places = tuple(frame.place for frame in tracer.frames)
-        numbers = tracer.changing_operands()
-        tracer.roll_back(_resumable_depth(tracer.frames))
-        frames = tuple(
-            FrameState(frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals))
-            for frame in tracer.frames
-        )
-    if error is not None:
-        _guard_identities(tracer, frames)
-    try:
-        for generator in tracer.generators:
-            generator.require_finished()
-    except NeedsNative:
-        tracer.release()
-        raise
-    tracer.sizes.finish()
-    guards = tracer.guards
-    tracer.graph.known = Known(tracer.sizes.facts)
-    tracer.sizes.release()
-    return Trace(
-        tracer.function,
-        tracer.root.code,
-        tracer.graph,
-        guards,
-        tracer.memory,
-        tuple(tracer.stores.values()),
-        result,
-        error,
-        tracer.cells,
-        frames,
-        places,
-        numbers,
-        tracer.evaluated,
-        tracer.kept,
-    )
-
-
 def is_resumed(code: CodeType) -> bool:
     """Whether this is the code of a resume function."""
     return origin(code, len(decode(code)))[0] is not code
-
-
-def _resumable_depth(frames: Sequence[Frame]) -> int:
-    """The innermost frame that a break can be placed in: all frames up to there can be rebuilt."""
-    depth = 0
-    while depth + 1 < len(frames):
-        inner = frames[depth + 1]
-        if not inner.exact or not isinstance(inner.owner, FunctionValue) or not inner.owner.fixed:
-            break
-        depth += 1
-    return depth
-
-
-def _guard_identities(tracer: Tracer, frames: Sequence[FrameState]) -> None:
-    """Resume functions belong to one function object each: where that has a closure it must be the same again."""
-    if tracer.function.__closure__:
-        tracer.guard(Function(), IsObject(tracer.function))

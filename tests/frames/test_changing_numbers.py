@@ -214,7 +214,7 @@ LOOPS = {
     counted: 4,
     stepped: 7,
     with_a_break: 4,
-    prints_sometimes: 13,
+    prints_sometimes: 14,
     enumerated: 4,
     zipped: 4,
     nested_loops: 6,
