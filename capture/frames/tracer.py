@@ -1,8 +1,8 @@
 """The symbolic evaluator: a stack machine over canonical instructions whose values live in a graph.
 
-In: a function, the objects its argument slots hold this time, and settings. Out: the graph of the array work from the
-start of the frame, guards, and the value it returns, or a ``GraphBreak`` and where every frame was; ``trace`` puts these
-together.
+In: a function, the objects its argument slots hold this time, settings. Out: the graph of the array work from the
+start of the frame, guards, and the value it returns, or a ``GraphBreak`` and where every frame was. ``trace`` puts
+these together.
 
 >>> tracer = Tracer(function, (np.ones(3), 2), settings, Changing())
 >>> tracer.run(tracer.root), tracer.guards
