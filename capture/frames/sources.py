@@ -514,8 +514,8 @@ def resolve(source: Source, state: State) -> Any:
         raise Absent(f"{source.name()} is not there") from error
 
 
-CERTAIN = frozenset({Argument, Function, Constant})
-"""Kinds of sources that always have a value."""
+CERTAIN = frozenset({Argument, Dimension, Function, Constant})
+"""Kinds of sources that always have a value; the array of a ``Dimension`` is guarded."""
 
 
 def ancestry(source: Source | None) -> Iterator[Source]:

@@ -17,7 +17,6 @@ from pathlib import Path
 
 os.environ.setdefault("CAPTURE_STRICT", "1")  # before capture is imported
 
-from capture.frames import hook
 from tests.corpus.twins import Twins
 from tests.corpus.worlds import Name, every
 
@@ -34,13 +33,10 @@ Table = dict[str, dict[str, str]]
 def measured(name: Name) -> str:
     """What capturing all calls of a function takes, each made twice."""
     twins = Twins(name)
-    asked = hook.set_callbacks(None, None)  # not of what the function calls natively, whoever else is at work
-    try:
-        for number in [*twins.numbers, *twins.numbers]:
+    for _ in range(2):
+        for number in twins.numbers:
             difference = twins.call(number)
             assert not difference, f"{name}, call {number}: {difference}"
-    finally:
-        hook.set_callbacks(*asked)
     kinds = Counter(found.kind for found in twins.record.breaks)
     words = f"{len(twins.record.graphs)} graphs, {kinds.total()} breaks"
     return ": ".join([words, *filter(None, [", ".join(_times(kind, kinds[kind]) for kind in sorted(kinds))])])
