@@ -18,7 +18,7 @@ import numpy as np
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values import exceptions, instances, library, lookup, numbers, protocols, streams
+from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
@@ -353,7 +353,7 @@ PURE: frozenset[Any] = frozenset(
         *(frozenset, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans),
         *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
         *(np.lib.array_utils.normalize_axis_index, np.broadcast_shapes),
-        *(operator.index, operator.lshift, operator.rshift),
+        operator.index,
         *(value for value in vars(math).values() if type(value) is types.BuiltinFunctionType),
     }
 )
@@ -372,6 +372,9 @@ OPERATORS: Mapping[Any, str] = {
     operator.mod: "%", operator.pow: "**", operator.matmul: "@", operator.and_: "&", operator.or_: "|",
     operator.xor: "^", operator.lt: "<", operator.le: "<=", operator.eq: "==", operator.ne: "!=", operator.gt: ">",
     operator.ge: ">=", operator.iadd: "+=", operator.isub: "-=", operator.imul: "*=", operator.itruediv: "/=",
+    operator.ifloordiv: "//=", operator.imod: "%=", operator.ipow: "**=", operator.imatmul: "@=", operator.iand: "&=",
+    operator.ior: "|=", operator.ixor: "^=", operator.ilshift: "<<=", operator.irshift: ">>=", operator.lshift: "<<",
+    operator.rshift: ">>", operator.concat: "+", operator.iconcat: "+=",
 }  # fmt: skip
 
 
@@ -498,7 +501,8 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
         return tracer.call(inner, args, kwargs)
     if not isinstance(function, FunctionValue):
         return None
-    meaning, op = SPECIAL.get(function.function), ops.for_call(function.function)
+    meaning = SPECIAL.get(function.function) or copies.ROWS.get(function.function)
+    op = ops.for_call(function.function)
     pure = function.function in PURE
     if meaning is not None or op is not None or pure:
         function.fix(tracer)

@@ -177,6 +177,20 @@ def _item(tracer: Tracer, value: Value, key: Value) -> Value:
     return value.item(tracer, key)
 
 
+def _store_item(tracer: Tracer, container: Value, key: Value, value: Value) -> Value:
+    container.store_item(tracer, key, value)
+    return NONE
+
+
+def _delete_item(tracer: Tracer, container: Value, key: Value) -> Value:
+    container.delete_item(tracer, key)
+    return NONE
+
+
+def _count_of(tracer: Tracer, values: Value, item: Value) -> Value:
+    return Constant(sum(tracer.equal(each, item) for each in values.items(tracer)))
+
+
 def _contains(tracer: Tracer, container: Value, item: Value) -> Value:
     return Constant(container.contains(tracer, item))
 
@@ -314,6 +328,9 @@ ROWS: Mapping[Any, Row] = {
     itertools.chain.from_iterable: streams.chain_from_iterable,
     operator.getitem: _item,
     operator.contains: _contains,
+    operator.setitem: _store_item,
+    operator.delitem: _delete_item,
+    operator.countOf: _count_of,
     operator.truth: lambda tracer, value: Constant(value.truth(tracer)),
     operator.not_: lambda tracer, value: Constant(not value.truth(tracer)),
     operator.is_: lambda tracer, left, right: Constant(identical(tracer, left, right)),
