@@ -32,6 +32,7 @@ from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
 from capture.frames.trace import Trace, trace_frame
 from capture.frames.tracer import is_resumed
+from capture.frames.unsteady import unsteady_places
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NeedsNative
@@ -54,6 +55,8 @@ class VariantInfo:
     """Owns the resume functions that the variant's code refers to weakly."""
     runs: int
     """How often graphs of the function had run when this one was made."""
+    unsteady: frozenset[Source] = frozenset()
+    """Places that were not looked at, since they keep changing."""
 
 
 def compile_frame(
@@ -153,16 +156,18 @@ class _Compilation:
 
     def _trace(self, arguments: tuple[Any, ...], native: Mapping[str, int]) -> Trace:
         """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
-        variants = self.entry.variants
-        dynamic = self.settings.dynamic
+        variants, settings = self.entry.variants, self.settings
+        state = State(arguments, self.function)
+        self.unsteady = unsteady_places(variants, state) if settings.always else frozenset()
+        dynamic = settings.dynamic
         if isinstance(dynamic, Declared):
             dynamic = self._declared(dynamic, arguments)
-        changing = changing_places(variants, State(arguments, self.function), dynamic)
-        trace = trace_frame(self.function, arguments, self.settings, changing, native)
+        changing = changing_places(variants, state, dynamic)
+        trace = trace_frame(self.function, arguments, settings, changing, native, self.unsteady)
         idle = all(variant.info.runs == self.runs for variant in variants)
-        if changing and trace.error is not None and idle and not trace.graph.calls:
+        if changing and trace.error is not None and idle and not trace.graph.calls and not settings.always:
             trace.memory.release()
-            trace = trace_frame(self.function, arguments, self.settings, None, native)
+            trace = trace_frame(self.function, arguments, settings, None, native)
         return trace
 
     def _declared(self, declared: Declared, arguments: tuple[Any, ...]) -> Declared | None:
@@ -250,7 +255,7 @@ class _Compilation:
         if self.graph is not None or self.handover is not None or self.settings.always:
             code, loaded = self._assemble()
         guards = with_presence(guards, loaded)
-        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs)
+        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs, self.unsteady)
         variant = self._without_graph(guards, info) if code is None else self._with_code(code, guards, info)
         self.settings.record.guards.extend(guards)
         self.settings.record.variants.append(variant)

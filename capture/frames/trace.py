@@ -11,7 +11,7 @@ or with a break and the state of every frame (inlined calls included) before the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -61,19 +61,20 @@ def trace_frame(
     settings: Settings,
     changing: Changing | None = None,
     native: Mapping[str, int] = MappingProxyType({}),
+    unsteady: Collection[Source] = (),
 ) -> Trace:
     """Evaluate a call of ``function`` whose argument slots hold ``arguments``.
 
     ``changing`` says which numbers and sizes are left open: numbers are inputs of the graph and sizes are symbols,
     unless they must be known, or the trace gets further if they are.
     ``native`` has the number of an exception that is not to be followed to its handler ("raise"), and of a generator
-    that Python is to make ("generator").
+    that Python is to make ("generator"); ``unsteady`` are the places that are not to be looked at.
     """
     changing = changing or Changing()
     known: frozenset[Source] = frozenset()
     best: Trace | None = None
     while True:
-        tracer = Tracer(function, arguments, settings, changing.without(known), native)
+        tracer = Tracer(function, arguments, settings, changing.without(known), native, unsteady)
         try:
             trace = _trace_once(tracer)
         except Specialise as use:

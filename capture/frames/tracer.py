@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
 from typing import Any, NamedTuple
@@ -138,8 +138,10 @@ class Tracer:
         settings: Settings,
         changing: Changing,
         native: Mapping[str, int] = MappingProxyType({}),
+        unsteady: Collection[Source] = (),
     ) -> None:
         self.changing = changing
+        self.unsteady = unsteady
         self.native = native  # what has to be left to Python: kind -> its number in the trace
         self.raised = 0  # exceptions so far
         self.generators: list[GeneratorValue] = []  # made so far
@@ -353,9 +355,14 @@ class Tracer:
         """Note a fact that was used, once; not what is certain of a known object."""
         if type(source) is KnownObject and isinstance(check, IsObject):
             return
+        self.require_steady(source)
         if (source, check) not in self._guards:
             line = self.frames[-1].instruction.line if self.frames else None
             self._guards[source, check] = Guard(source, check, line, why)
+
+    def require_steady(self, source: Source) -> None:
+        if source in self.unsteady:
+            raise GraphBreak(f"{source.name()}, which keeps changing, is left to Python")
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -371,6 +378,7 @@ class Tracer:
 
     def wrap(self, source: Source, example: Any) -> Value:
         """Look at an object from outside: its family's value, under guards."""
+        self.require_steady(source)
         known = self._shared.get(id(example))
         if known is not None:
             if known.source != source:
