@@ -27,12 +27,13 @@ from typing import Any
 from capture.frames.assemble import Assembler, Slot, origin, resume_at
 from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, operands, popped, stack_effect
 from capture.frames.hook import Continuation, Entry, WeakEntry
-from capture.frames.rebuild import Builder, Needs, is_in_place
+from capture.frames.rebuild import PARTS, Builder, Needs, is_in_place
 from capture.frames.settings import Settings
 from capture.frames.tracer import FrameState, is_resumed
 from capture.frames.values.base import NULL, Lazy, Opaque, Value
-from capture.frames.values.containers import TupleValue
+from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import CellValue, FunctionValue
+from capture.frames.values.instances import Instance
 from capture.frames.values.wrap import WRAP_FOR
 
 Miss = Callable[[Entry, tuple[Any, ...]], Any]
@@ -182,7 +183,7 @@ class Handover:
         else:
             assert self.target is not None
             stack = (*state.stack[: len(state.stack) - operands(state.instruction)], TupleValue(self.state))
-            names = wanted(state.code, state.index + 1, state.locals)
+            names = wanted(state.code, state.index, state.locals)  # of the call's handlers, too
             self.target = self.resumes.calling(function, state, self.target, names)
         self.state = [_parameter(name, stack, state.locals) for name in self.target.parameters]
 
@@ -317,10 +318,12 @@ def _may_end(value: Value) -> bool:
     """Whether the end of an object could be noticed: not that of arrays, numbers, strings, functions."""
     if isinstance(value, Lazy):
         return type(value.example) not in HARMLESS
-    return isinstance(value, Opaque)
+    parts = PARTS[type(value)](value) if type(value) in CONTAINERS else ()
+    return isinstance(value, Opaque | Instance) or any(_may_end(part) for part in parts if part is not None)
 
 
 HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType}
+CONTAINERS = frozenset({TupleValue, ListValue, DictValue})
 
 
 def _parameter(name: str, stack: Sequence[Value], variables: Mapping[str, Value]) -> Value:

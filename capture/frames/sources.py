@@ -550,7 +550,8 @@ def own_name(value: Any) -> str | None:
     if issubclass(type(value), type):
         return type_name(value)
     if type(value) in (FunctionType, BuiltinFunctionType, ModuleType):
-        return str(value.__name__)
+        name = value.__dict__.get("__name__") if type(value) is ModuleType else value.__name__
+        return name if type(name) is str else None  # a module may have been made without one
     return None
 
 
@@ -585,8 +586,12 @@ def _owner_name(owner: Source | None) -> str:
 
 
 _own_dict = type.__dict__["__dict__"].__get__
-order_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-"""A class and its bases in the order in which attributes are looked up."""
+_order: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
+
+
+def order_of(cls: type) -> tuple[type, ...]:
+    """A class and its bases in the order in which attributes are looked up; none while its ``mro()`` is running."""
+    return _order(cls) or ()
 
 
 def class_attribute(cls: type, attribute: str) -> Any:

@@ -20,19 +20,23 @@ class Result(unittest.TestResult):
     def __init__(self, log: Any, mode: Any) -> None:
         super().__init__()
         self.log, self.mode = log, mode
-        self.name = ""
+        self.name: str | None = None
         self.found: tuple[str, str] | None = None
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
-        self.name, self.found = self.log.begin(test.id()), None
+        self.name = self.log.begin(test.id())
         self.mode.begin()
 
     def stopTest(self, test: unittest.TestCase) -> None:
-        self.mode.end()
+        if self.name is None:  # some versions of unittest do not start what they skip
+            self.name = self.log.begin(test.id())
+        else:
+            self.mode.end()
         super().stopTest(test)
         outcome, words = self.found or ("passed", "")
         self.log.write("outcome", self.name, outcome, words)
+        self.name = self.found = None
 
     def note(self, outcome: str, words: str) -> None:
         """The first thing that went wrong counts; a number of failed subtests is one failure."""

@@ -77,7 +77,7 @@ class SequenceValue(Value):
         return self.values[index]
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        return any(tracer.equal(item, value) for value in self.values)
+        return any(tracer.equal(value, item) for value in self.values)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         return self.values

@@ -465,6 +465,7 @@ def is_instance(tracer: Tracer, value: Value, kind: Any) -> bool:
         tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))
     if any(base is kind for base in order_of(cls)):
         return True
+    lookup.require_generic(tracer, cls)
     if not holds(tracer, cls, "__class__", OWN(object)["__class__"]):
         raise GraphBreak(f"{type_name(cls)} has a __class__ of its own")
     return False
