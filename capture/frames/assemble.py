@@ -45,8 +45,10 @@ from capture.frames.bytecode import (
     Instruction,
     Position,
     decode,
+    decode_behind,
     decode_once,
     peak,
+    prepare,
     slot_names,
     stack_effect,
 )
@@ -544,9 +546,12 @@ class Assembler:
             co_stacksize=max(1, self._max_depth, code.co_stacksize if keeps_body else 0),
             **layout.changes,
         )
+        numbers = [layout.slots[name] for name in self.source.slots]
+        decoded = decode_once(built) if block is None else decode_behind(built, self.source, numbers)
         if keeps_body and self.parameters is not None:
+            prepare(decoded)
             _remember_origin(built, self.source)
-        return check(built)
+        return check(built, decoded)
 
     def _diversions(self) -> Diversions:
         ahead = origin_offset(self.code)
@@ -653,9 +658,9 @@ def _remember_origin(code: CodeType, original: Code) -> None:
 
 
 # ------------------------------------------------------------------------------------------- check
-def check(code: CodeType) -> CodeType:
-    """Decode finished code again; raises InternalError if CPython could not run it safely."""
-    decoded = decode_once(code)
+def check(code: CodeType, decoded: Code | None = None) -> CodeType:
+    """Look at finished code, decoded again; raises InternalError if CPython could not run it safely."""
+    decoded = decoded or decode_once(code)
     decoded.depths()
     if decoded.max_depth > code.co_stacksize:
         raise InternalError(f"{code.co_qualname} needs {decoded.max_depth} stack slots, has {code.co_stacksize}")

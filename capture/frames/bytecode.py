@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 from capture.errors import InternalError
 from capture.frames.versions import (
     DIALECT,
+    SLOT_ARGUMENTS,
     CallExShape,
     CallShape,
     Format,
@@ -437,7 +438,16 @@ def decode(code: CodeType) -> Code:
 
 @lru_cache(maxsize=512)
 def _decode(key: _Same) -> Code:
-    return decode_once(key.code)
+    return _PREPARED.pop(id(key.code), None) or decode_once(key.code)
+
+
+_PREPARED: dict[int, Code] = {}
+
+
+def prepare(decoded: Code) -> None:
+    """Have ``decode`` give this for its code object."""
+    _PREPARED[id(decoded.original)] = decoded
+    decode(decoded.original)
 
 
 def decode_once(code: CodeType) -> Code:
@@ -456,8 +466,47 @@ def _decode_new(code: CodeType) -> Code:
     bounds = {offset for entry in entries for offset in entry[:2]}
     if not targets | bounds <= {raw.offset for raw in raws} | {size}:
         raise InternalError(f"{code.co_qualname}: a jump or handler leads into the middle of an instruction")
-    groups = list(_fold(_split(raws), targets))
-    index_at, bound_at = _indices(groups, size)
+    return _put_together(code, raws, entries, list(_fold(_split(raws), targets)), ())
+
+
+def decode_behind(code: CodeType, kept: Code, numbers: Sequence[int]) -> Code:
+    """``decode_once`` of code that ends with the bytes of ``kept``, which are not read again.
+
+    ``numbers`` are those that the slots of ``kept`` have in ``code``.
+    """
+    shift = len(code.co_code) - len(kept.original.co_code)
+    head = tuple(read_raws(code, shift))
+    targets = {raw.target for raw in head if raw.target is not None}
+    groups = [*_fold(_split(head), targets), *(_moved(i.raws, shift, numbers) for i in kept.instructions)]
+    entries = tuple(read_exception_table(code.co_exceptiontable))
+    try:
+        return _put_together(code, (*head, *_moved(kept.raws, shift, numbers)), entries, groups, kept.instructions)
+    except KeyError:  # what is one instruction in the original is entered in its middle
+        return decode_once(code)
+
+
+def _moved(raws: Iterable[Raw], shift: int, numbers: Sequence[int]) -> tuple[Raw, ...]:
+    moved = []
+    for name, arg, offset, end, target, position, part in raws:
+        if name in SLOT_ARGUMENTS:
+            arg = numbers[arg]
+        elif name in DIALECT.pairs:
+            arg = numbers[arg >> 4] << 4 | numbers[arg & 15]
+        target = None if target is None else target + shift
+        moved.append(Raw(name, arg, offset + shift, end + shift, target, position, part))
+    return tuple(moved)
+
+
+def _put_together(
+    code: CodeType,
+    raws: tuple[Raw, ...],
+    entries: Sequence[tuple[int, int, int, int, bool]],
+    groups: Sequence[tuple[Raw, ...]],
+    kept: Sequence[Instruction],
+) -> Code:
+    """Decoded code, given which physical instructions make up one; of the last ones it is known what they mean."""
+    index_at, bound_at = _indices(groups, len(code.co_code))
+    ahead = len(groups) - len(kept)
     prologue = next((i for i, group in enumerate(groups) if group[0].name == "RESUME"), 0)
     slots = slots_of(code)
     own = len(slots) - len(code.co_freevars)
@@ -465,9 +514,13 @@ def _decode_new(code: CodeType) -> Code:
     tables = Tables(code.co_consts, code.co_names, slots, cells)
     instructions = []
     for index, group in enumerate(groups):
-        op, arg = DIALECT.rows[group[-1].name](tables, group)
-        if op in JUMPS:
-            arg = index_at[arg] + (_loop_end(groups, index_at[arg]) if op == "FOR_ITER" else 0)
+        if index >= ahead:
+            op, arg = kept[index - ahead][:2]
+            arg = arg + ahead if op in JUMPS else arg
+        else:
+            op, arg = DIALECT.rows[group[-1].name](tables, group)
+            if op in JUMPS:
+                arg = index_at[arg] + (_loop_end(groups, index_at[arg]) if op == "FOR_ITER" else 0)
         anchor = _anchor(group)
         resumable = group[0].part == 0 and index >= prologue
         instructions.append(
@@ -492,9 +545,9 @@ _DIRECTION = {
 }
 
 
-def read_raws(code: CodeType) -> Iterator[Raw]:
-    """Physical instructions of a code object, without specialisation and instrumentation."""
-    data = code.co_code
+def read_raws(code: CodeType, stop: int | None = None) -> Iterator[Raw]:
+    """Physical instructions of a code object up to a byte, without specialisation and instrumentation."""
+    data = code.co_code[:stop]
     positions = list(code.co_positions())
     start = offset = extension = 0
     while offset < len(data):

@@ -31,12 +31,15 @@ from capture.frames.sources import (
     Global,
     Source,
     State,
+    brief,
     class_lacks,
+    exact,
     instance_lacks,
     is_plain_constant,
     order_of,
     own_name,
     resolve,
+    text,
     total_cost,
     type_name,
 )
@@ -225,10 +228,10 @@ class EqualsConstant(Check):
         return type(other) is EqualsConstant and same_constant(self.value, other.value)
 
     def __hash__(self) -> int:
-        return hash(repr(self.value))
+        return hash(exact(self.value))
 
     def __str__(self) -> str:
-        return f"equals {self.value!r}"
+        return f"equals {text(self.value)}"
 
     def holds(self, value: Any, *others: Any) -> bool:
         return same_constant(value, self.value)
@@ -237,7 +240,7 @@ class EqualsConstant(Check):
         return ("equals", self.value)
 
     def why(self, value: Any, *others: Any) -> str:
-        return f"expected {self.value!r}, got {_describe(value)}"
+        return f"expected {text(self.value)}, got {_describe(value)}"
 
 
 def same_constant(value: Any, expected: Any) -> bool:
@@ -406,10 +409,10 @@ class KeysAre(Check):
         return type(other) is KeysAre and same_constant(self.keys, other.keys)
 
     def __hash__(self) -> int:
-        return hash(repr(self.keys))
+        return hash(exact(self.keys))
 
     def __str__(self) -> str:
-        return f"has the keys {list(self.keys)}"
+        return f"has the keys [{', '.join(map(text, self.keys))}]"
 
     def holds(self, value: Any, *others: Any) -> bool:
         return type(value) is dict and same_constant(tuple(value), self.keys)
@@ -418,8 +421,8 @@ class KeysAre(Check):
         return ("keys", self.keys)
 
     def why(self, value: Any, *others: Any) -> str:
-        got = list(value) if type(value) is dict else _describe(value)
-        return f"expected the keys {list(self.keys)}, got {got}"
+        got = f"[{', '.join(map(_describe, value))}]" if type(value) is dict else _describe(value)
+        return f"expected the keys [{', '.join(map(text, self.keys))}], got {got}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +433,7 @@ class Missing(Check):
     cost: ClassVar[int] = 6
 
     def __str__(self) -> str:
-        return f"lacks {self.key!r}"
+        return f"lacks {text(self.key)}"
 
     def holds(self, value: Any, *others: Any) -> bool:
         if type(value) is not dict:
@@ -442,7 +445,7 @@ class Missing(Check):
 
     def why(self, value: Any, *others: Any) -> str:
         got = "it is there" if type(value) is dict else f"got {_describe(value)}"
-        return f"expected no {self.key!r}, {got}"
+        return f"expected no {text(self.key)}, {got}"
 
 
 # ---- attributes ----
@@ -678,8 +681,7 @@ def why_failed(guards: Iterable[Guard], state: State) -> str:
 def _describe(value: Any, than: Any = None) -> str:
     """A short name for a value; constants in full. Runs no user code."""
     if is_plain_constant(value):
-        text = repr(value)
-        return text if len(text) <= 60 else f"{text[:57]}..."
+        return brief(value)
     name = own_name(value)
     if name is not None:
         return f"another {name}" if than is not None and own_name(than) == name else name

@@ -34,7 +34,6 @@ from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValu
 from capture.frames.values.iterators import (
     DictIterator,
     EnumerateIterator,
-    IteratorValue,
     ReversedIterator,
     SequenceIterator,
     ZipIterator,
@@ -73,11 +72,8 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
 }
 """What a value is made of, for families that are."""
 
-ONE_OBJECT = (
-    *(ListValue, DictValue, ClosureValue, IteratorValue, NewValue, BoundMethodValue, SuperValue),
-    *(NumberValue, ExceptionValue, SetValue, PartialValue, GetterValue, NullContextValue),
-)
-"""Families whose objects must be made once though they are needed in several places; tuples too, for identity."""
+HELD = (GraphValue, CellValue)
+"""Families whose objects are there before the others are made, each once. All others are made once, for identity."""
 
 
 class Needs:
@@ -101,7 +97,7 @@ class Needs:
             return
         value.require_rebuildable()
         count = self._counts[id(value)] = self._counts.get(id(value), 0) + 1
-        if count == 2 and isinstance(value, (*ONE_OBJECT, TupleValue)):
+        if count == 2 and not isinstance(value, HELD):
             self.shared.append(value)
         if count > 1:
             return

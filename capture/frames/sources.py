@@ -40,6 +40,27 @@ def is_plain_constant(value: object) -> bool:
     return type(value) in PLAIN_TYPES
 
 
+def exact(value: object) -> str:
+    """A text that only this plain constant has; Python may refuse to write long ints as decimals."""
+    if type(value) is tuple:
+        return f"({', '.join(map(exact, value))})"
+    return hex(value) if type(value) is int else repr(value)
+
+
+def text(value: object) -> str:
+    """A plain constant for people."""
+    try:
+        return repr(value)
+    except ValueError:
+        return exact(value)
+
+
+def brief(value: object) -> str:
+    """The same, cut short."""
+    words = text(value)
+    return words if len(words) <= 60 else f"{words[:57]}..."
+
+
 class Absent(LookupError):
     """A source has no value in this state."""
 
@@ -440,10 +461,10 @@ class Item(Part):
         return hash(self._identity())
 
     def _identity(self) -> tuple[Any, ...]:
-        return (self.whole, repr(self.key))  # 1, 1.0 and True are equal keys of a dict, but not indices of a list
+        return (self.whole, exact(self.key))  # 1, 1.0 and True are equal keys of a dict, but not indices of a list
 
     def name(self) -> str:
-        return f"{self.whole.name()}[{self.key!r}]"
+        return f"{self.whole.name()}[{brief(self.key)}]"
 
     def load(self, parent_slot: int) -> tuple[Any, ...]:
         return ("item", parent_slot, self.key)

@@ -34,6 +34,7 @@ from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, Contents, Global, Source
 from capture.frames.sources import Constant as KnownObject
+from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import graph_value
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
@@ -160,8 +161,7 @@ class Tracer:
         self.stores: dict[tuple[Any, ...], Store] = {}  # by what is assigned to, in order
         self._written: dict[int, ObjectValue] = {}
         self.must_stay_open: set[Source] = set(changing.declared.dims)
-        self.evaluated = 0
-        self.kept = 0
+        self.evaluated = self.kept = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
 
@@ -355,14 +355,10 @@ class Tracer:
         """Note a fact that was used, once; not what is certain of a known object."""
         if type(source) is KnownObject and isinstance(check, IsObject):
             return
-        self.require_steady(source)
+        require_steady(self, source)
         if (source, check) not in self._guards:
             line = self.frames[-1].instruction.line if self.frames else None
             self._guards[source, check] = Guard(source, check, line, why)
-
-    def require_steady(self, source: Source) -> None:
-        if source in self.unsteady:
-            raise GraphBreak(f"{source.name()}, which keeps changing, is left to Python")
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -378,7 +374,7 @@ class Tracer:
 
     def wrap(self, source: Source, example: Any) -> Value:
         """Look at an object from outside: its family's value, under guards."""
-        self.require_steady(source)
+        require_steady(self, source)
         known = self._shared.get(id(example))
         if known is not None:
             if known.source != source:

@@ -13,16 +13,23 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Guard
 from capture.frames.sources import Absent, Function, Source, State, resolve
 
 if TYPE_CHECKING:
     from capture.frames.hook import Variant
+    from capture.frames.tracer import Tracer
 
 OFTEN = 3
 """So many variants that do not fit for the same place make it unsteady."""
 LAST = 5
 """With so many variants every place for which one of them does not fit is unsteady: the next ones should fit."""
+
+
+def require_steady(tracer: Tracer, source: Source) -> None:
+    if source in tracer.unsteady:
+        raise GraphBreak(f"{source.name()}, which keeps changing, is left to Python")
 
 
 def unsteady_places(variants: Sequence[Variant], state: State) -> frozenset[Source]:

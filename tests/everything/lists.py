@@ -70,12 +70,17 @@ def numpys() -> list[Module]:
 
 
 class Expected(NamedTuple):
-    """A difference that is known, and why. ``version`` is "3.12", or "*"."""
+    """A difference that is known, and why. ``version`` is "3.12", or "*"; one that begins with ``!`` is not run."""
 
     version: str
     module: str
     test: str
     reason: str
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the process survives it."""
+        return not self.reason.startswith("!")
 
     def covers(self, module: str, test: str) -> bool:
         return self.module == module and fnmatchcase(test, self.test)

@@ -23,7 +23,15 @@ import numpy
 
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot, check, origin, resume_at, same_code
-from capture.frames.bytecode import Code, Raw, decode, read_exception_table, read_raws, stack_effect
+from capture.frames.bytecode import (
+    Code,
+    Raw,
+    decode,
+    decode_once,
+    read_exception_table,
+    read_raws,
+    stack_effect,
+)
 from capture.frames.versions import words
 
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -104,12 +112,17 @@ def build(code: CodeType) -> None:
     for index in (reached[len(reached) // 3], reached[2 * len(reached) // 3]):
         if index > len(code.co_cellvars) + 1:  # behind the prologue
             resume = resume_at(code, index, [Slot.VALUE] * (depths[index] or 0), decoded.live_locals(index))
+            assert vars_of(decode(resume.code)) == vars_of(decode_once(resume.code))
             original, at = origin(resume.code, len(decode(resume.code)) - len(decoded) + index)
             if original is code:
                 assert at == index
                 assert [i.op for i in decode(resume.code).instructions[-len(decoded) :]] == [
                     i.op for i in decoded.instructions
                 ]
+
+
+def vars_of(code: Code) -> tuple[object, ...]:
+    return code.raws, code.instructions, code.regions, code.slots, code.cells, code.free
 
 
 def same_listing(one: Code, other: Code) -> bool:

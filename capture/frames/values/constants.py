@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.sources import brief
 from capture.frames.values.base import NotConcrete, Value
 
 if TYPE_CHECKING:
@@ -91,8 +92,7 @@ class Constant(Value):
         self.value = value
 
     def describe(self) -> str:
-        text = repr(self.value)
-        return text if len(text) < 60 else f"{text[:57]}..."
+        return brief(self.value)
 
     def python_type(self, tracer: Tracer) -> type:
         return type(self.value)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.sources import brief
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
 from capture.frames.values.numbers import require_constant
@@ -71,7 +72,7 @@ class SequenceValue(Value):
             return type(self)(values)
         index = plain_key(tracer, key)
         if not isinstance(index, int):
-            raise GraphBreak(f"index {index!r} of a {self.noun}")
+            raise GraphBreak(f"index {brief(index)} of a {self.noun}")
         if not -len(self.values) <= index < len(self.values):
             raise Lacks(f"{self.noun} index out of range", IndexError, f"{self.noun} index out of range")
         return self.values[index]
@@ -143,7 +144,7 @@ class ListValue(SequenceValue):
             return
         index = plain_key(tracer, key)
         if not isinstance(index, int) or not -len(self.values) <= index < len(self.values):
-            raise GraphBreak(f"index {index!r} of a list")
+            raise GraphBreak(f"index {brief(index)} of a list")
         values = list(self.values)
         values[index] = value
         self.change(tracer, values)
@@ -163,7 +164,7 @@ class ListValue(SequenceValue):
         else:
             index = plain_key(tracer, key)
             if not isinstance(index, int) or not -len(values) <= index < len(values):
-                raise GraphBreak(f"index {index!r} of a list is deleted")
+                raise GraphBreak(f"index {brief(index)} of a list is deleted")
             del values[index]
         self.change(tracer, values)
 
@@ -197,7 +198,7 @@ class DictValue(Value):
     def item(self, tracer: Tracer, key: Value) -> Value:
         name = plain_key(tracer, key)
         if name not in self.entries:
-            raise Lacks(f"a dict has no key {name!r}", KeyError, name)
+            raise Lacks(f"a dict has no key {brief(name)}", KeyError, name)
         return self.entries[name]
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
@@ -228,7 +229,7 @@ class DictValue(Value):
         require_own(self)
         name = plain_key(tracer, key)
         if name not in self.entries:
-            raise Lacks(f"a dict has no key {name!r}", KeyError, name)
+            raise Lacks(f"a dict has no key {brief(name)}", KeyError, name)
         self.change(tracer, {each: value for each, value in self.entries.items() if each != name})
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
@@ -440,7 +441,7 @@ def _pop_entry(tracer: Tracer, owner: DictValue, key: Value, default: Value | No
         owner.delete_item(tracer, key)
         return found
     if default is None:
-        raise GraphBreak(f"a dict has no key {name!r}")
+        raise GraphBreak(f"a dict has no key {brief(name)}")
     return default
 
 

@@ -1,0 +1,180 @@
+"""Objects and classes that look like others, are not finished, or whose end is seen."""
+
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+from tests.helpers import captured, numbers
+
+
+class Base:
+    pass
+
+
+class Proxy:
+    """Says that it is what it stands for."""
+
+    def __init__(self, wrapped):
+        self._wrapped = wrapped
+
+    def __getattribute__(self, name):
+        if name == "_wrapped":
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "_wrapped"), name)
+
+
+class Property:
+    __class__ = property(lambda self: Base)
+
+
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize(("make", "breaks"), [(lambda: Proxy(Base()), 1), (Property, 1), (Plain, 0), (Base, 0)])
+def test_isinstance_asks_the_object(make, breaks):
+    value = make()
+
+    def f(x):
+        return x * 2 if isinstance(value, Base) else x * 3
+
+    run = captured(f)
+    run(numbers(3))
+    assert len(run.breaks) == breaks
+    assert run.graphs == 1
+
+
+@pytest.mark.parametrize("owner", [Base(), 42, Base])
+def test_super_refuses_strangers(owner):
+    def f(x):
+        y = x + 1
+        try:
+            super(Plain, owner)
+        except TypeError:
+            return y
+        return x
+
+    captured(f)(numbers(3))
+
+
+class Yes:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+class No:
+    def __eq__(self, other):
+        return False
+
+    __hash__ = None
+
+
+YES, NO = Yes(), No()
+
+
+def test_members_are_asked_first():
+    def f(x):
+        found = YES in [NO], NO in [YES], YES in (NO,), [NO].count(YES), [YES].count(NO)
+        return x * 2, found
+
+    run = captured(f)
+    assert run(numbers(3))[1] == (False, True, False, 0, 1)
+    assert run.breaks == []
+
+
+def test_a_module_without_a_name():
+    module = types.ModuleType.__new__(types.ModuleType)
+    vars(module)  # None until the first attribute
+    module.factor = 3
+
+    def f(x, m):
+        return x * m.factor
+
+    run = captured(f)
+    run(numbers(3), module)
+    run(numbers(3), types)
+    assert len(run.misses) == 1
+
+
+def test_a_class_whose_order_is_being_made():
+    def f(x, cls):
+        return x * 2, isinstance(cls, type), getattr(cls, "missing", None)
+
+    run = captured(f)
+
+    class Meta(type):
+        def mro(cls):
+            seen.append(run(numbers(3), cls)[1:])
+            return super().mro()
+
+    seen = []
+
+    class Made(metaclass=Meta):
+        pass
+
+    assert seen == [(True, None)]
+    assert run.graphs >= 1
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: slice(1, 3), lambda: {1: 2}.keys(), lambda: [].append, lambda: (1, [2]), lambda: range(3)]
+)
+def test_what_two_variables_hold_is_one_object(make):
+    def f(x):
+        one = make()
+        two = one
+        y = x * 2
+        print("here")
+        return y, one is two
+
+    run = captured(f)
+    assert run(numbers(3))[1]
+    assert run.breaks[0] == "call of print, which has no graph form"
+
+
+@pytest.mark.parametrize("make", [lambda new: new, lambda new: [new], lambda new: (1, {"a": new})])
+def test_new_objects_live_as_long_as_their_variable(make):
+    def f(x):
+        kept = make(Plain())
+        seen = noticed(kept)
+        y = x * 2
+        look(seen)
+        return y
+
+    def noticed(value):
+        while not isinstance(value, Plain):
+            value = value[0] if isinstance(value, list) else value[1]["a"]
+        return weakref.ref(value)
+
+    def look(seen):
+        print(type(seen()).__name__)
+
+    captured(f)(numbers(3))
+
+
+def innermost(values, key):
+    print("looking")
+    return values[key]
+
+
+def middle(values, key, default):
+    try:
+        return innermost(values, key=key)
+    except KeyError:
+        return default + 1
+
+
+def test_the_handler_of_an_interrupted_call_has_its_variables():
+    def f(x, values, key):
+        y = x * 2
+        return y + middle(values, key, 5)
+
+    run = captured(f)
+    for key in "ab":
+        run(np.ones(3), {"a": 1}, key)
+    assert run.breaks[0] == "call of print, which has no graph form"
+    assert run.graphs >= 1
