@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -465,6 +466,8 @@ def is_instance(tracer: Tracer, value: Value, kind: Any) -> bool:
         tracer.guard(KnownObject(cls), OrderIs(order_of(cls)))
     if any(base is kind for base in order_of(cls)):
         return True
+    if lookup.is_fixed(cls) and cls not in weakref.ProxyTypes:
+        return False
     lookup.require_generic(tracer, cls)
     if not holds(tracer, cls, "__class__", OWN(object)["__class__"]):
         raise GraphBreak(f"{type_name(cls)} has a __class__ of its own")
