@@ -36,13 +36,18 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """The graph as it is, run with NumPy.
 
     What would raise or warn leaves the region to plain Python, which does so at the user's line; but a graph that
-    writes its inputs cannot be left half-way, and its warnings are moved to that line.
+    writes its inputs cannot be left half-way, and its warnings are moved to that line. Places and sizes are tested
+    first.
     """
     from capture.ir.interpret import Interpreter, Placed
+    from capture.ir.passes.check_bounds import bounds_tests
 
+    run: Runner = (Placed if graph.written else Interpreter)(graph).run
+    tests = bounds_tests(graph)
+    if tests is not None:
+        run = _behind(Interpreter(tests).run, run)
     if graph.written:
-        return Placed(graph).run
-    run = Interpreter(graph).run
+        return run
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
         modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
@@ -53,6 +58,20 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
             return None
 
     return run_quietly
+
+
+def _behind(tests: Runner, run: Runner) -> Runner:
+    """``run``, unless ``tests`` raises."""
+
+    def run_tested(*inputs: Any) -> tuple[Any, ...] | None:
+        try:
+            with np.errstate(all="ignore"):
+                tests(*inputs)
+        except _NUMPY_ERRORS:
+            return None
+        return run(*inputs)
+
+    return run_tested
 
 
 _NUMPY_ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, np.linalg.LinAlgError)

@@ -14,7 +14,7 @@ from capture.ir import op as ops
 from capture.ir.graph import Graph
 from capture.ir.op import CannotInfer
 from capture.ir.passes.warnings import may_warn
-from capture.ir.types import type_of
+from capture.ir.types import ArrayType, type_of
 from tests.compare import assert_same
 from tests.helpers import captured
 from tests.ir.test_ops import DTYPES, as_operand, c_order, split
@@ -166,7 +166,7 @@ def test_what_has_flags_in_kernels_may_warn(op):
             node = graph.call(op, *(lift(graph, value) for value in operands), **params)
         except CannotInfer:
             continue
-        if node.kind == "call" and not may_warn(node):
+        if node.kind == "call" and isinstance(node.type, ArrayType) and not may_warn(node):
             graph.output(node)
             flagged += len(plan_graph(graph).flags)
     assert flagged == 0

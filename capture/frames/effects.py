@@ -23,7 +23,9 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
-from capture.ir.ops.indexing import region_of
+from capture.ir.ops.assigning import Assigned, assigned
+from capture.ir.passes.aliasing import is_late
+from capture.ir.passes.check_bounds import places_to_check
 from capture.ir.sizes import asking
 from capture.ir.types import ArrayType, NumberType
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
     from capture.frames.values.arrays import ArrayValue, GraphValue
     from capture.frames.values.numbers import NumberValue
+    from capture.ir.ops.advanced import Places
 
 _MISSING = object()
 
@@ -187,29 +190,46 @@ class Memory:
         return [self.inputs[owner] for owner in self.versions if owner in self.inputs]
 
     # writing ------------------------------------------------------------------------------------------------------
-    def write(self, target: ArrayValue, value: Any, place: Node | None = None) -> None:
-        """Store a node or literal into ``target``, or into the view ``place`` of it."""
+    def write(
+        self, target: ArrayValue, value: Any, place: Node | None = None, places: Places | None = None, combine: str = ""
+    ) -> None:
+        """Store a node or literal into ``target``, or into the view ``place`` of it, or into ``places`` of that."""
         place = self.current(target) if place is None else place
         self._require_writable(place)
         owner = buffer(place)
         if owner in self.inputs:
             self._require_alone(owner)
-        if isinstance(value, Node) and root(value) is root(place) and region(value) == region(place):
+        if places is None and isinstance(value, Node) and root(value) is root(place) and region(value) == region(place):
             return  # x[1:] += y stores the view once more into its own place
         try:
-            version = self.tracer.graph.store(place, value)
+            indices, axes = ((), ()) if places is None else (places.indices, places.axes)
+            version = self.tracer.graph.store(place, value, indices, axes, combine)
         except ops.CannotInfer as error:
             raise self.tracer.refused("", error) from None
+        self.require_order([version])
         self.tracer.journal.put(self.versions, owner, version)
 
     def store_item(self, array: ArrayValue, key: Value, value: Value) -> None:
         """``array[key] = value``."""
+        self.assign(assigned, array, key, value)
+
+    def assign(
+        self, rule: Callable[..., Assigned], array: ArrayValue, *operands: Value, combine: str = "", **named: Value
+    ) -> None:
+        """A write to elements; ``rule`` is one of ``capture.ir.ops.assigning``, which tells where and what."""
+        tracer, graph = self.tracer, self.tracer.graph
+        start = len(graph)
         try:
-            with asking(self.tracer.sizes):
-                place, _ = region_of(self.tracer.graph, self.current(array), self.tracer.parameter(key))
+            with asking(graph.known):
+                given = {name: value.real(tracer).in_graph(tracer) for name, value in named.items()}
+                positional = [value.real(tracer).in_graph(tracer) for value in operands]
+                if rule is assigned:
+                    positional[0] = tracer.parameter(operands[0].real(tracer))  # bounds that change are sizes
+                found = rule(graph, self.current(array), *positional, **given)
         except ops.CannotInfer as error:
-            raise self.tracer.refused("assignment to elements: ", error) from None
-        self.write(array, value.in_graph(self.tracer), place)
+            raise tracer.refused("assignment to elements: ", error) from None
+        self.require_order(graph.nodes[start:])
+        self.write(array, found.value, found.view, found.places, combine)
 
     def _require_writable(self, place: Node) -> None:
         if not isinstance(place.type, ArrayType) or place.type.scalar:
@@ -233,9 +253,17 @@ class Memory:
 
     def require_order(self, nodes: list[Node]) -> None:
         """Refuse what may leave the region after a write that the caller can see."""
-        if any(owner in self.inputs for owner in self.versions) and any(may_leave(node) for node in nodes):
+        if any(owner in self.inputs for owner in self.versions) and any(map(may_leave, nodes)):
             raise GraphBreak(f"{nodes[-1].target} may fail after an array of the caller was written", "order")
 
 
 def may_leave(node: Node) -> bool:
-    return node.kind == "call" and node.op.is_extern
+    """Whether the region may be left at the node when what was stored before can be seen.
+
+    Tests of places are made before anything is written, but for places that are computed from what was written.
+    """
+    if node.kind != "call":
+        return False
+    if isinstance(node.op.lower, ops.Leave):
+        return is_late(node.args[0])
+    return node.op.is_extern or any(is_late(index) for index, _ in places_to_check(node))

@@ -132,7 +132,7 @@ def _trace_once(tracer: Tracer) -> Trace:
         raise
     tracer.sizes.finish()
     guards = tracer.guards
-    tracer.graph.known = Known(tracer.sizes.facts)
+    tracer.graph.known = Known(tracer.sizes.facts, tracer.sizes.testable)
     tracer.sizes.release()
     return Trace(
         tracer.function,

@@ -500,6 +500,8 @@ class Tracer:
             if isinstance(found.type, tuple):
                 raise GraphBreak(f"{found.target} has several results", "op")
             return graph_value(found)
+        if isinstance(found, ops.ListLiteral):
+            return ListValue([self.result(item) for item in found])
         if isinstance(found, tuple):
             return TupleValue([self.result(item) for item in found])
         return self.constant(found)

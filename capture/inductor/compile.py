@@ -12,7 +12,7 @@ decompose → lower → schedule → build nests → place memory → render →
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from capture.inductor.csource import CUnit
@@ -21,7 +21,18 @@ from capture.inductor.lower import Lowered, Unit, lower
 from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
 from capture.inductor.nest import Nest, build_nest
 from capture.inductor.overlap import copy_moved_memory
-from capture.inductor.plan import ExternStep, Flag, Input, KernelInfo, KernelStep, Plan, View
+from capture.inductor.plan import (
+    ExternStep,
+    Flag,
+    Input,
+    KernelInfo,
+    KernelStep,
+    LeaveStep,
+    MeasureStep,
+    Plan,
+    Step,
+    View,
+)
 from capture.inductor.render import Rendered, flagged_nodes, partials_of, render_nest, render_unit
 from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
@@ -52,9 +63,9 @@ def plan_graph(graph: Graph, *, simd_math: bool = True) -> Plan:
 
 def prepare(graph: Graph) -> Graph:
     """The graph that is lowered: composed ops taken apart, then what every graph gains from."""
-    from capture.ir.passes import decompose, optimize, settle_sizes
+    from capture.ir.passes import check_bounds, count_masks, decompose, optimize, settle_sizes
 
-    return copy_moved_memory(optimize(decompose(settle_sizes(graph))))
+    return copy_moved_memory(count_masks(check_bounds(optimize(decompose(settle_sizes(graph))))))
 
 
 def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
@@ -62,6 +73,9 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     nests = _build_nests(scheduled)
     partials: Partials = {nest: partials_of(nest) for nest in nests.values()}
     numbers = number_inputs(lowered)
+    for unit in scheduled.measures:
+        numbers.measure(unit.node.type.size)
+    _allocate_late(lowered, numbers)
     memories, offsets, arena = _place(scheduled, nests, partials)
     flagged = flagged_nodes(list(nests.values()), lowered.order)
     rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
@@ -71,7 +85,7 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     results = tuple(map_nodes(value, lambda node: _view(node, lowered, numbers)) for value in lowered.graph.outputs)
     buffers = make_buffers(memories, offsets, numbers)
     arena_number = numbers.of(arena) if any(memory.kind == "arena" for memory in memories) else -1
-    source = render_unit(rendered, f"graph {lowered.graph.name}", numbers.lines, simd_math)
+    source = render_unit(rendered, f"graph {lowered.graph.name}", _sizes(numbers), simd_math)
     written = {unit.memory for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"}
     return Plan(
         name=lowered.graph.name,
@@ -79,7 +93,7 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
         inputs=tuple(_input(node, lowered.memory[node] in written) for node in lowered.graph.placeholders),
         number_count=numbers.count,
         constants=tuple((number, value) for value, number in numbers.constants.items()),
-        needs_sizes=bool(numbers.computed),
+        needs_sizes=bool(numbers.lines(0)),
         buffers=buffers,
         arena_bytes=arena_number,
         steps=steps,
@@ -88,6 +102,23 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
         writes=bool(written),
         kernels=tuple(_info(nest, rendered) for nest in nests.values()),
     )
+
+
+def _allocate_late(lowered: Lowered, numbers: Numbers) -> None:
+    """What is only as large as the call finds out on its way has no place in the arena, which is there before."""
+    for memory in lowered.memory.values():
+        if memory.kind == "arena" and numbers.stage(memory.shape):
+            memory.kind = "output"
+
+
+def _sizes(numbers: Numbers) -> dict[str, list[str]]:
+    """The functions that compute sizes, by name."""
+    functions = {_sizes_name(stage): numbers.lines(stage) for stage in range(len(numbers.measured) + 1)}
+    return {name: lines for name, lines in functions.items() if lines or name != "sizes"}
+
+
+def _sizes_name(stage: int) -> str:
+    return f"sizes_{stage}" if stage else "sizes"
 
 
 def _build_nests(scheduled: Schedule) -> dict[Group, Nest]:
@@ -139,7 +170,8 @@ def _memory_of_step(
 ) -> Iterable[Memory]:
     lowered = scheduled.lowered
     if isinstance(step, Unit):
-        yield lowered.memory[step.node]
+        if step.memory is not None:
+            yield step.memory
         for operand in step.node.inputs:
             yield lowered.memory[buffer(operand)]
         return
@@ -164,23 +196,25 @@ def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints
 
 def _label(node: Node) -> str:
     """What NumPy's warnings call the operation."""
-    return "cast" if node.target == "store" else node.op.label or node.op.name
+    if node.target == "store":
+        return "at" if node.params["combine"] else "cast"
+    return node.op.label or node.op.name
 
 
 # Steps, inputs, results -------------------------------------------------------------------------------------------
 def _steps(
     scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered, numbers: Numbers
-) -> tuple[KernelStep | ExternStep, ...]:
-    steps: list[KernelStep | ExternStep] = []
+) -> tuple[Step, ...]:
+    steps: list[Step] = []
     for step in scheduled.steps:
         if isinstance(step, Unit):
-            steps.append(_extern(step, scheduled.lowered, numbers))
+            steps.append(_LOOPLESS[step.kind](step, scheduled.lowered, numbers))
         elif step in nests:
             for launch in rendered.launches[nests[step]]:
                 scratch = numbers.of(launch.scratch) if launch.scratch else -1
-                steps.append(
-                    KernelStep(launch.symbol, numbers.of(launch.extent), numbers.of(launch.work), launch.grain, scratch)
-                )
+                extent, work = numbers.of(launch.extent), numbers.of(launch.work)
+                writes = any(unit.memory is not None and unit.memory.kind == "input" for unit in step.units)
+                steps.append(KernelStep(launch.symbol, extent, work, launch.grain, scratch, writes))
     return tuple(steps)
 
 
@@ -193,6 +227,24 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
     args = tuple(map(operand, node.args))
     kwargs = tuple((name, operand(value)) for name, value in node.params.items())
     return ExternStep(node.op.reference, args, kwargs, lowered.memory[node].number)
+
+
+def _leave(unit: Unit, lowered: Lowered, numbers: Numbers) -> LeaveStep:
+    return LeaveStep(lowered.memory[buffer(unit.node.args[0])].number)
+
+
+def _measure(unit: Unit, lowered: Lowered, numbers: Numbers) -> MeasureStep:
+    symbol = unit.node.type.size
+    stage = numbers.stage((symbol,))
+    where = lowered.memory[buffer(unit.node.args[0])].number
+    return MeasureStep(where, numbers.measured[symbol], stage, _sizes_name(stage))
+
+
+_LOOPLESS: Mapping[str, Callable[[Unit, Lowered, Numbers], Step]] = {
+    "extern": _extern,
+    "leave": _leave,
+    "measure": _measure,
+}
 
 
 def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:

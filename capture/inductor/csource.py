@@ -9,7 +9,7 @@ In: pieces of text. Out: ``Lines``, and a ``CUnit`` that knows the buffers, flag
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -85,11 +85,11 @@ class CUnit:
         """Note a function for the state of a reduction."""
         self.helpers.setdefault(f"{name}_{short}", state_helper(name, short))
 
-    def element(self, place: Access, data: str = "") -> str:
+    def element(self, place: Access, places: Sequence[str] = ()) -> str:
         """The element of an array that an access means."""
-        return f"{data or pointer(place.memory)}[{self.offset(place)}]"
+        return f"{pointer(place.memory)}[{self.offset(place, places)}]"
 
-    def offset(self, place: Access) -> str:
+    def offset(self, place: Access, places: Sequence[str] = ()) -> str:
         terms = [self.size(place.base)] if not isinstance(place.base, int) or place.base else []
         for axis, stride in place.strides:
             if isinstance(stride, int) and stride == 1:
@@ -99,6 +99,11 @@ class CUnit:
                 terms.append(
                     f"{axis.name} * {text}" if isinstance(stride, int) and stride > 0 else f"{axis.name} * ({text})"
                 )
+        for name, step in zip(places, place.steps, strict=True):
+            if not isinstance(step, int):
+                terms.append(f"{name} * ({self.size(step)})")
+            elif step:
+                terms.append(f"{name} * {step}" if step != 1 else name)
         if isinstance(place.rest, Expr):
             terms.append(f"({self.size(place.rest)})")
         return " + ".join(terms) or "0"

@@ -71,7 +71,8 @@ class Body:
         """What the value is called where it is used."""
         if value.op == "constant":
             return literal(value.data, value.dtype)
-        return f"{self.local(value)}_lanes[lane]" if value in self.crossing else self.local(value)
+        per_lane = value in self.crossing or (value.op == "carried" and self.lane is not None)
+        return f"{self.local(value)}_lanes[lane]" if per_lane else self.local(value)
 
     def hide(self, value: Value) -> str:
         """A variable whose value the compiler does not know to be this constant."""
@@ -89,7 +90,7 @@ class Body:
                     stack.extend(value.args)
                 stack.extend(nest.roots(phase))
         if self.mode == COMBINE or not nest.is_split:
-            stack.extend(write.value for write in self.row_writes())
+            stack.extend(value for write in self.row_writes() for value in (write.value, *write.places))
         found: dict[Value, None] = {}
         while stack:
             value = stack.pop()
@@ -159,7 +160,7 @@ class Body:
         if value.op == "load":
             if self.mode == CHECKED and value in self.backups:
                 return self.backup(value)
-            text = self.unit.element(value.data)
+            text = self.unit.element(value.data, tuple(map(self.name, value.args)))
             return f"{text} != 0" if value.dtype.kind == "b" else text
         if value.op == "index":
             return self.unit.size(value.data)
@@ -177,7 +178,7 @@ class Body:
 
     def compute(self, value: Value) -> None:
         """One value, where it is not there yet; in the checked form with what it raises."""
-        if value.op in ("constant", "kept"):
+        if value.op in ("constant", "kept", "carried"):
             return
         target = self.local(value)
         if value in self.crossing:
@@ -217,7 +218,8 @@ class Body:
 
     def write(self, write: Write) -> None:
         if self.mode != CHECKED:
-            self.lines.add(f"{self.unit.element(write.place)} = {self.name(write.value)};")
+            places = tuple(map(self.name, write.places))
+            self.lines.add(f"{self.unit.element(write.place, places)} = {self.name(write.value)};")
 
     # the body ---------------------------------------------------------------------------------------------------
     def build(self) -> str:
@@ -293,6 +295,8 @@ class Body:
         states = RowStates(reductions, self.names, lines, self.unit)
         length = nest.chunk or product(axis.size for axis in nest.inner)
         states.begin(length if reductions else 1, checked)
+        for value in nest.carried:
+            lines.add(f"{local_type(value.dtype)} {self.local(value)} = {value.data.start};")
         with ExitStack() as stack:
             for axis in nest.inner[:-1]:
                 stack.enter_context(lines.block(self.axis_loop(axis)))
@@ -307,9 +311,9 @@ class Body:
                 begin, end = "part", "part_end"
             mark = len(lines.lines)
             symbol = last.symbol.name
-            with lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}; {symbol}++)"):
+            with lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}{self.goes_on()}; {symbol}++)"):
                 self.elements(phase, states)
-            if states.is_vector:
+            if states.is_vector and not self.is_serial():
                 self.pragma(mark, states.clauses(checked))
             states.end_block()
         for reduction in reductions:
@@ -357,7 +361,18 @@ class Body:
     def axis_loop(self, axis: Axis) -> str:
         begin, end = self.axis_range(axis)
         name = axis.symbol.name
-        return f"for (i64 {name} = {begin}; {name} < {end}; {name}++)"
+        return f"for (i64 {name} = {begin}; {name} < {end}{self.goes_on()}; {name}++)"
+
+    def is_serial(self) -> bool:
+        """Whether a step of the last loop may depend on the one before: by a variable, or by an equal place."""
+        nest = self.nest
+        last = nest.inner[-1].symbol
+        return bool(nest.carried) or any(last in place.axes for write in nest.writes for place in write.places)
+
+    def goes_on(self) -> str:
+        """What holds as long as a walk is not at its end."""
+        limits = [(value, value.data.limit) for value in self.nest.carried if value.data.limit is not None]
+        return "".join(f" && {self.local(value)} < {self.unit.size(limit)}" for value, limit in limits)
 
     def lane_loops(self, phase: int) -> None:
         nest, lines = self.nest, self.lines
@@ -366,6 +381,9 @@ class Body:
             states = LaneStates(reductions, self.names, lines, self.unit, self.scratch)
             length: Size = product(axis.size for axis in nest.inner)
             starts = states.begin(length if reductions else 1, nest.width, checked)
+            for value in nest.carried:
+                array = self.scratch.array(f"{self.local(value)}_lanes", value.dtype, nest.width)
+                starts.append(f"{array}[lane] = {value.data.start};")
             self.each_lane(starts)
             with ExitStack() as stack:
                 for axis in nest.inner:
@@ -400,6 +418,8 @@ class Body:
         for write in nest.writes:
             if nest.in_loop(write) and write.phase == phase:
                 self.write(write)
+        for value in nest.carried:
+            self.lines.add(f"{self.name(value)} = {self.name(value.data.next)};")
 
     # chunks of a split reduction --------------------------------------------------------------------------------
     def chunk_index(self, chunk: str, row: str) -> str:

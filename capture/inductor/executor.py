@@ -39,7 +39,10 @@ from capture.inductor.plan import (
     Flag,
     Input,
     KernelStep,
+    LeaveStep,
+    MeasureStep,
     Plan,
+    Step,
     View,
 )
 from capture.ir.telling import warn_at
@@ -101,6 +104,9 @@ def _faults(plan: Plan) -> Iterator[str]:
         if isinstance(step, KernelStep):
             if step.grain < 1:
                 yield f"{step.symbol}: the grain is {step.grain}"
+        elif isinstance(step, LeaveStep | MeasureStep):
+            if not 0 <= step.buffer < len(plan.buffers):
+                yield f"{type(step).__name__}: there is no buffer {step.buffer}"
         elif not all(0 <= id < len(plan.buffers) and plan.buffers[id].kind == "extern" for id in _result_ids(step)):
             yield f"{step.function!r}: its results are not buffers of kind extern"
 
@@ -138,6 +144,8 @@ def _numbers(plan: Plan) -> Iterator[tuple[str, int]]:
         if isinstance(step, KernelStep):
             for number in (step.extent, step.work, *((step.scratch,) if step.scratch != -1 else ())):
                 yield step.symbol, number
+        elif isinstance(step, MeasureStep):
+            yield "a measure step", step.number
     if plan.arena_bytes != -1 or any(buffer.kind == "arena" for buffer in plan.buffers):
         yield "the arena", plan.arena_bytes
     for number, _ in plan.constants:
@@ -211,7 +219,7 @@ def _encode_input(entry: Input, first: int) -> tuple[Any, ...]:
 def _encode_buffer(buffer: Buffer, form: int) -> tuple[Any, ...]:
     constant = buffer.source if buffer.kind == "constant" else None
     kind = _BUFFER_KINDS[buffer.kind]
-    return kind, buffer.dtype, constant, buffer.shape, buffer.strides, buffer.arena_offset, form
+    return kind, buffer.dtype, constant, buffer.shape, buffer.strides, buffer.arena_offset, form, buffer.stage
 
 
 def _encode_item(value: Any) -> tuple[int, Any]:
@@ -223,9 +231,14 @@ def _encode_item(value: Any) -> tuple[int, Any]:
     return _LITERAL, value
 
 
-def _encode_step(step: KernelStep | ExternStep, writes: bool) -> tuple[Any, ...]:
+def _encode_step(step: Step, writes: bool) -> tuple[Any, ...]:
+    """What comes first tells the kinds apart: a name, a number, a function."""
     if isinstance(step, KernelStep):
-        return step.symbol, step.extent, step.work, step.grain, step.scratch
+        return step.symbol, step.extent, step.work, step.grain, step.scratch, step.writes
+    if isinstance(step, LeaveStep):
+        return step.buffer, -1, 0, ""
+    if isinstance(step, MeasureStep):
+        return step.buffer, step.number, step.stage, step.sizes
     arguments = (*step.args, *(value for _, value in step.kwargs))
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)

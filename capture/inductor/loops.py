@@ -21,6 +21,9 @@ from capture.inductor.vocabulary import INTEGER, RULES, Rule, cast_raises
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
 
+GATHERED = 1.0
+"""Nanoseconds that an element at a computed place costs."""
+
 
 @dataclass(eq=False, slots=True)
 class Memory:
@@ -44,12 +47,16 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The element of ``memory`` at ``base + sum(stride * axis) + rest``; ``rest`` is what is not linear in the axes."""
+    """The element of ``memory`` at ``base + sum(stride * axis) + rest``; ``rest`` is what is not linear in the axes.
+
+    With ``steps``, ``sum(step * place)`` is added over places that are computed, one for each step.
+    """
 
     memory: Memory
     base: Size
     strides: tuple[tuple[Symbol, Size], ...]
     rest: Size = 0
+    steps: tuple[Size, ...] = ()
 
     @property
     def axes(self) -> frozenset[Symbol]:
@@ -102,9 +109,11 @@ def _is_zero(size: Size) -> bool:
 class Value:
     """A scalar of ``dtype``: the rule ``op`` on ``args``, or one of
 
-    ``constant`` (``data``: the number), ``load`` (an ``Access``), ``index`` (a size over loop symbols), ``cast``,
-    ``kept`` (a ``Reduction``: its result). ``node`` is whom to name if the operation raises, None where it cannot.
-    ``axes`` are the loop symbols it depends on, ``phase`` is the first pass over the inner axes that can compute it.
+    ``constant`` (``data``: the number), ``load`` (an ``Access``; its ``args`` are places that are computed, and
+    ``data.steps`` their strides), ``index`` (a size over loop symbols), ``cast``, ``kept`` (a ``Reduction``:
+    its result), ``carried`` (a ``Carry``: what the step before made). ``node`` is whom to name if the operation raises,
+    None where it cannot. ``axes`` are the loop symbols it depends on, ``phase`` is the first pass over the inner axes
+    that can compute it.
     """
 
     number: int
@@ -124,6 +133,8 @@ class Value:
     @property
     def cost(self) -> float:
         """Nanoseconds per element, for what is not in memory."""
+        if self.op == "load" and self.args:
+            return GATHERED
         rule = RULES.get(self.op)
         return (rule.cost if rule else 0.05 if self.op == "cast" else 0.0) * (2 if self.dtype.itemsize == 8 else 1)
 
@@ -147,6 +158,18 @@ class Reduction:
     @property
     def may_raise(self) -> bool:
         return self.dtype.kind == "f" and self.combine in ("add", "multiply")
+
+
+@dataclass(eq=False, slots=True)
+class Carry:
+    """A variable that goes from step to step of a walk: ``next`` is its value for the step behind, ``start`` its first.
+
+    The walk ends when the variable reaches ``limit``, if there is one.
+    """
+
+    start: str
+    limit: Size | None = None
+    next: Value | None = None
 
 
 @dataclass(slots=True)
@@ -200,8 +223,11 @@ class Builder:
             return self.constant(size, np.int64)
         return self._make("index", (), np.dtype(np.int64), size, axes=size.symbols & self.axes)
 
-    def load(self, place: Access) -> Value:
-        return self._make("load", (), place.memory.dtype, place, axes=place.axes & self.axes)
+    def load(self, place: Access, *places: Value) -> Value:
+        return self._make("load", places, place.memory.dtype, place, axes=place.axes & self.axes)
+
+    def carried(self, carry: Carry, dtype: np.dtype) -> Value:
+        return self._make("carried", (), dtype, carry, axes=self.axes)
 
     def kept(self, reduction: Reduction, axes: frozenset[Symbol]) -> Value:
         return self._make("kept", (), reduction.dtype, reduction, axes=axes, phase=reduction.phase + 1)

@@ -16,7 +16,7 @@ elements that nobody reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -24,11 +24,26 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
-from capture.inductor.loops import Access, Builder, Memory, access
+from capture.inductor.loops import GATHERED, Access, Builder, Memory, access
+from capture.inductor.order import order_units
 from capture.inductor.overlap import Overlaps, shape_of, stepped, view_of
+from capture.inductor.points import (
+    Index,
+    axis_symbol,
+    broadcast_index,
+    is_empty,
+    is_pointwise,
+    operand_points,
+    scatter_points,
+    sizes_of,
+    source_index,
+    symbols_in,
+    walk_axes,
+)
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
-from capture.ir.op import Flatten, Join, Pointwise, Reduce, Store, Strided
+from capture.ir.op import Flatten, Gather, Join, Leave, Measure, Pack, Pointwise, Reduce, Scan, Store, Strided
+from capture.ir.ops.common import broadcast_shapes
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
 from capture.ir.types import ArrayType, NumberType, array_type
@@ -41,8 +56,6 @@ CHEAP = 0.6
 
 FEW_READS = 2
 """Arrays that a value may read to be computed in two places."""
-
-Index = tuple[Size, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +73,17 @@ class Read:
 
 @dataclass(eq=False, slots=True)
 class Unit:
-    """One thing to do. ``kind`` is map, reduce or extern; ``axes`` are the loop symbols of the dims of ``domain``
-    (0 where the size is 1). ``value`` is what is computed at each point, ``target`` the view that a map writes
-    (for stores and parts of a join), ``reduced`` the dims that a reduction combines. Units of different windows of
-    the program are never in one kernel.
+    """One thing to do. ``kind`` is one of
+
+    * map, reduce: something for each point of the domain, or for rows of points;
+    * pack, scatter, scan: walks through the domain, step after step. They keep the elements where a mask is true, write
+      to computed places, or combine each element with those before;
+    * extern: a call of NumPy; leave, measure: a look at a truth value, after which the call of the graph may be given
+      up, or at a number, which is a size from there on.
+
+    ``axes`` are the loop symbols of the dims of ``domain`` (0 where the size is 1). ``value`` is what is computed at
+    each point, ``target`` the view that a map or walk writes (for stores and parts of a join), ``reduced`` the dims
+    that a reduction combines or a walk goes along. Units of different windows of the program are never in one kernel.
     """
 
     kind: str
@@ -78,6 +98,11 @@ class Unit:
     number: int = -1
     reads: list[Read] = field(default_factory=list)
     before: set[Unit] = field(default_factory=set)
+    sizes: set[Symbol] = field(default_factory=set)  # symbols that loops, accesses and values depend on
+
+    @property
+    def is_loop(self) -> bool:
+        return self.kind in ("map", "reduce", "pack", "scatter", "scan")
 
     @property
     def symbols(self) -> frozenset[Symbol]:
@@ -99,13 +124,6 @@ class Unit:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.node.name} over {self.domain}"
-
-
-def axis_symbol(number: int, size: Size, prefix: str = "i") -> Size:
-    """The loop symbol of a dim; a dim of size 1 does not loop."""
-    if isinstance(size, int):
-        return 0 if size == 1 else Symbol(f"{prefix}{number}", 0, max(size - 1, 0))
-    return Symbol(f"{prefix}{number}")
 
 
 @dataclass(eq=False)
@@ -168,7 +186,7 @@ def lower(graph: Graph) -> Lowered:
     lowered.units.sort(key=lambda unit: lowered.order[unit.node])
     for number, unit in enumerate(lowered.units):
         unit.number = number
-    _order_units(lowered)
+    order_units(lowered)
     return lowered
 
 
@@ -225,12 +243,16 @@ def _place_results(lowered: Lowered) -> None:
             _require_memory(lowered, buffer(node), "arena")
             if isinstance(node.args[1], Node) and overlaps.clash(node):
                 _require_memory(lowered, buffer(node.args[1]), "arena")  # the value, or what it is a view of
+            for index in overlaps.moved(node):
+                _require_memory(lowered, buffer(index), "arena")
         elif node.op.is_extern:
             for operand in iterate_nodes((node.args, tuple(node.params.values()))):
                 _require_memory(lowered, buffer(operand), "arena")
             lowered.give_memory(node, "extern")
-        elif isinstance(node.op.lower, Join | Flatten):
+        elif isinstance(node.op.lower, Join | Flatten | Pack | Scan):
             lowered.give_memory(node, "arena")
+        elif isinstance(node.op.lower, Gather | Leave | Measure):
+            _require_memory(lowered, buffer(node.args[0]), "arena")
     for value in iterate_nodes(graph.outputs):
         _require_memory(lowered, buffer(value), "arena" if is_scalar(value) and buffer(value) is value else "output")
 
@@ -291,7 +313,12 @@ class _Splitter:
 
     def value(self, node: Node, demands: Demands) -> None:
         lowering = node.op.lower
-        if not any(reading.whole for reading in demands.values()) and may_warn(node):
+        if isinstance(lowering, Leave | Measure):
+            self.leaf(node, demands)
+            self.reads_all(self.add(Unit("leave" if isinstance(lowering, Leave) else "measure", node)))
+            return
+        partly = not any(reading.whole for reading in demands.values())
+        if partly and may_warn(node) and not isinstance(lowering, Gather):
             self.lowered.give_memory(node, "arena")  # all of it is computed, for what it warns of
         if not demands and node not in self.lowered.memory:
             return  # nobody reads it
@@ -311,6 +338,12 @@ class _Splitter:
         elif isinstance(lowering, Flatten):
             self.leaf(node, demands)
             self.flatten(node)
+        elif isinstance(lowering, Pack):
+            self.leaf(node, demands)
+            self.pack(node)
+        elif isinstance(lowering, Scan):
+            self.leaf(node, demands)
+            self.scan(node)
         elif node.op.is_extern:
             self.leaf(node, demands)
             self.extern(node)
@@ -326,6 +359,7 @@ class _Splitter:
         shape = operand.type.shape
         leaves_out = product(shape) != product(node.type.shape) and node.target != "broadcast_to"
         for (unit, index), reading in demands.items():
+            unit.sizes |= sizes_of(node)
             below = tuple(view_of(node.op).index(index, shape, **node.params))
             whole = reading.whole and not leaves_out
             self.demand(operand, unit, below, Reading(reading.view, reading.index, whole))
@@ -338,8 +372,12 @@ class _Splitter:
             self.demands.setdefault(value, {}).setdefault((unit, index), known)
 
     def operands(self, node: Node, unit: Unit, index: Index, whole: bool = True) -> None:
+        unit.sizes |= sizes_of(node)
         for operand, below in operand_points(node, index):
             self.demand(operand, unit, below, Reading(operand, below, whole))
+        if isinstance(node.op.lower, Gather):
+            source, below = node.args[0], source_index(node, index)
+            self.demand(source, unit, below, Reading(source, below, whole=False))
 
     def deserves_unit(self, node: Node, demands: Demands) -> bool:
         """Whether a pointwise node is computed once, in a place of its own."""
@@ -356,6 +394,7 @@ class _Splitter:
     # units ------------------------------------------------------------------------------------------------------
     def add(self, unit: Unit) -> Unit:
         unit.window = self.estimates.window[unit.node]
+        unit.sizes |= sizes_of(unit.node) | symbols_in(unit.domain)
         self.lowered.units.append(unit)
         self.lowered.writers.setdefault(unit.node, []).append(unit)
         if unit.target is None:
@@ -378,11 +417,44 @@ class _Splitter:
         self.demand(operand, unit, unit.axes)
 
     def store(self, node: Node) -> None:
-        version, value = node.args
+        version, value, *indices = node.args
         target = self.lowered.strided(version)
         for step in node.params["region"]:
             target = stepped(target, step)
-        self.write(node, value, target)
+        if indices:
+            self.scatter(node, value, indices, target)
+        else:
+            self.write(node, value, target)
+
+    def scan(self, node: Node) -> None:
+        operand, axis = node.args[0], node.params["axis"]
+        domain = shape_of(operand) or (1,)
+        memory, dims = self.lowered.memory[node], frozenset(range(len(domain)) if axis is None else (axis,))
+        strides = dense_strides(array_type(memory.dtype, domain)) if axis is None else memory.strides
+        target = Strided(0, domain, strides)
+        unit = self.add(Unit("scan", node, domain, walk_axes(domain, axis), memory=memory, target=target, reduced=dims))
+        self.demand(operand, unit, broadcast_index(unit.axes, domain, shape_of(operand)))
+
+    def scatter(self, node: Node, value: Any, indices: Sequence[Node], target: Strided) -> None:
+        """One element after the other, since places may be the same."""
+        axes, places = node.params["axes"], broadcast_shapes(map(shape_of, indices))
+        rest = [axis for axis in range(len(target.shape)) if axis not in axes]
+        domain = (*places, *(target.shape[axis] for axis in rest)) or (1,)
+        points = walk_axes(domain)
+        unit = self.add(
+            Unit(
+                "scatter",
+                node,
+                domain,
+                points,
+                value=value,
+                memory=self.lowered.memory[buffer(node)],
+                target=target,
+                reduced=frozenset(range(len(domain))),
+            )
+        )
+        for operand, below in scatter_points(unit):
+            self.demand(operand, unit, below)
 
     def join(self, node: Node) -> None:
         memory, axis = self.lowered.memory[node], node.params["axis"]
@@ -398,6 +470,14 @@ class _Splitter:
         shape = operand.type.shape
         self.write(node, operand, Strided(0, shape, dense_strides(array_type(operand.type.dtype, shape))))
 
+    def pack(self, node: Node) -> None:
+        """What may warn is computed elsewhere, since the walk ends when all true elements are found."""
+        domain = node.args[0].type.shape
+        memory, dims = self.lowered.memory[node], frozenset(range(len(domain)))
+        unit = self.add(Unit("pack", node, domain, walk_axes(domain), memory=memory, reduced=dims))
+        for operand in node.args:
+            self.demand(operand, unit, unit.axes, Reading(operand, unit.axes, whole=False))
+
     def write(self, node: Node, value: Any, target: Strided) -> None:
         memory = self.lowered.memory[buffer(node)]
         unit = self.over("map", node, target.shape, value=value, memory=memory, target=target)
@@ -405,45 +485,12 @@ class _Splitter:
             self.demand(value, unit, broadcast_index(unit.axes, target.shape, shape_of(value)))
 
     def extern(self, node: Node) -> None:
-        unit = self.add(Unit("extern", node, memory=self.lowered.memory[node]))
-        for operand in node.inputs:
+        self.reads_all(self.add(Unit("extern", node, memory=self.lowered.memory[node])))
+
+    def reads_all(self, unit: Unit) -> None:
+        for operand in unit.node.inputs:
             leaf = root(operand)
             unit.reads.append(Read(leaf, (), operand, ()))
-
-
-def is_empty(shape: Sequence[Size]) -> bool:
-    return any(isinstance(size, int) and size == 0 for size in shape)
-
-
-def broadcast_index(index: Index, shape: Sequence[Size], operand: Sequence[Size]) -> Index:
-    """The index of an operand's element that meets the result's element at ``index``."""
-    index = index[len(index) - len(operand) :]
-    return tuple(0 if size == 1 else position for position, size in zip(index, operand, strict=True))
-
-
-def is_pointwise(node: Node) -> bool:
-    """Whether each element of the node is made of one element of each operand."""
-    return isinstance(node.op.lower, Pointwise) or (isinstance(node.op.lower, Reduce) and not combines(node))
-
-
-def combines(node: Node) -> bool:
-    """Whether a reduction has more than one element to combine."""
-    shape = shape_of(node.args[0])
-    return any(not isinstance(shape[axis], int) or shape[axis] != 1 for axis in node.params["axis"])
-
-
-def operand_points(node: Node, index: Index) -> Iterator[tuple[Node, Index]]:
-    """The operands of a pointwise node, each with the index of the element that makes the element at ``index``."""
-    if isinstance(node.op.lower, Reduce):
-        axes, shape = node.params["axis"], shape_of(node.args[0])
-        if len(index) < len(shape):
-            rest = iter(index)
-            index = tuple(0 if axis in axes else next(rest) for axis in range(len(shape)))
-        yield node.args[0], tuple(0 if axis in axes else position for axis, position in enumerate(index))
-        return
-    for operand in node.args:
-        if isinstance(operand, Node):
-            yield operand, broadcast_index(index, node.type.shape, shape_of(operand))
 
 
 def _amplifies(unit: Unit, index: Index) -> bool:
@@ -500,6 +547,8 @@ def own_cost(node: Node) -> float:
     """Nanoseconds per element of the node's own operations."""
     if isinstance(node.op.lower, Reduce):
         return 0.0
+    if isinstance(node.op.lower, Gather):
+        return GATHERED
     return _cost_of(node.target, loop_dtypes(node), _hashable(node.params), node.type.dtype)
 
 
@@ -539,26 +588,3 @@ def loop_dtypes(node: Node) -> tuple[np.dtype, ...]:
         operand.type.dtype if isinstance(operand, Node) and isinstance(operand.type, ArrayType) else dtypes[0]
         for operand in node.args
     )
-
-
-# Order ----------------------------------------------------------------------------------------------------------
-def _order_units(lowered: Lowered) -> None:
-    """What must be done before each unit: writers of what it reads, and readers of what it overwrites."""
-    last: dict[Memory, list[Unit]] = {}
-    readers: dict[Memory, list[Unit]] = {}
-    for unit in lowered.units:
-        for read in unit.reads:
-            unit.before.update(lowered.writers.get(read.leaf, ()))
-            memory = lowered.memory.get(buffer(read.leaf))
-            if memory is not None:
-                unit.before.update(last.get(memory, ()))
-                readers.setdefault(memory, []).append(unit)
-        if unit.node.target == "store" and unit.memory is not None:
-            unit.before.update(last.get(unit.memory, ()))
-            unit.before.update(readers.pop(unit.memory, ()))
-        if unit.memory is not None:
-            if unit.node.target == "store":
-                last[unit.memory] = [unit]
-            else:
-                last.setdefault(unit.memory, []).append(unit)
-        unit.before.discard(unit)

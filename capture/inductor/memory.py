@@ -28,6 +28,7 @@ class Numbers:
     constants: dict[int, int] = field(default_factory=dict)  # value → number
     computed: dict[Expr, int] = field(default_factory=dict)
     reads: dict[Symbol, str] = field(default_factory=dict)  # C that reads a symbol
+    measured: dict[Symbol, int] = field(default_factory=dict)  # numbers that a call finds out on its way, in order
 
     def of(self, size: Size) -> int:
         table: dict = self.computed if isinstance(size, Expr) else self.constants
@@ -39,11 +40,23 @@ class Numbers:
     def all_of(self, sizes: Iterable[Size], scale: int = 1) -> tuple[int, ...]:
         return tuple(self.of(size * scale) for size in sizes)
 
-    @property
-    def lines(self) -> list[str]:
-        """The body of the unit's ``sizes`` function."""
+    def measure(self, symbol: Symbol) -> None:
+        """A size that the next measure step of the plan finds out."""
+        self.measured[symbol] = self.count
+        self.reads[symbol] = f"numbers[{self.count}]"
+        self.count += 1
+
+    def stage(self, sizes: Iterable[Size]) -> int:
+        """Behind how many measure steps all of these sizes are known."""
+        symbols = {symbol for size in sizes if isinstance(size, Expr) for symbol in size.symbols}
+        order = list(self.measured)
+        return max((order.index(symbol) + 1 for symbol in symbols if symbol in self.measured), default=0)
+
+    def lines(self, stage: int) -> list[str]:
+        """The body of the function that computes the sizes which are known from a stage on."""
         names = {symbol.name: f"({text})" for symbol, text in self.reads.items()}
-        return [f"numbers[{number}] = {to_c(size, names)};" for size, number in self.computed.items()]
+        sizes = [(size, number) for size, number in self.computed.items() if self.stage((size,)) == stage]
+        return [f"numbers[{number}] = {to_c(size, names)};" for size, number in sizes]
 
 
 def number_inputs(lowered: Lowered) -> Numbers:
@@ -111,7 +124,8 @@ def make_buffers(memories: Sequence[Memory], offsets: Mapping[Memory, Size], num
         if memory.kind in ("output", "extern"):
             shape = numbers.all_of(memory.shape)
             strides = numbers.all_of(memory.strides, memory.dtype.itemsize)
-            buffers.append(Buffer(memory.kind, memory.dtype, shape=shape, strides=strides))
+            stage = numbers.stage((*memory.shape, *memory.strides))
+            buffers.append(Buffer(memory.kind, memory.dtype, shape=shape, strides=strides, stage=stage))
         elif memory.kind == "arena":
             buffers.append(Buffer("arena", memory.dtype, arena_offset=numbers.of(offsets[memory])))
         else:

@@ -21,15 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from capture.inductor.loops import Access, Builder, Memory, Reduction, Value, access
-from capture.inductor.lower import Index, Lowered, Unit, broadcast_index, loop_dtypes, operand_points
+from capture.inductor.loops import Access, Builder, Carry, Memory, Reduction, Value, access
+from capture.inductor.lower import Lowered, Unit, loop_dtypes
 from capture.inductor.overlap import shape_of, view_of
+from capture.inductor.points import Index, broadcast_index, operand_points, scatter_points, source_index
 from capture.inductor.schedule import Group, Schedule, is_chunked, lane_axis
-from capture.inductor.vocabulary import DEAR
+from capture.inductor.vocabulary import BOOL_DTYPE, DEAR, literal
 from capture.ir.graph import Node, buffer, root
-from capture.ir.op import Pointwise, Reduce
+from capture.ir.op import Gather, Pointwise, Reduce, Scan
+from capture.ir.passes.index_range import index_range
 from capture.ir.shapes import Expr, Size, Symbol, evaluate, product
 from capture.ir.types import Layout, keep_order
+
+INT64 = np.dtype(np.int64)
+
+STARTS = {"add": -0.0, "multiply": 1}
+"""What a scan starts with, so that the first element comes out as it is; -0.0 is the zero that changes nothing."""
 
 TILE = 4096
 """Elements between two looks at the floating-point status; what one call of a flat loop's body works on."""
@@ -62,12 +69,18 @@ class Axis:
 
 @dataclass(eq=False, slots=True)
 class Write:
-    """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis."""
+    """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis. ``places`` are
+    those that are computed, along ``place.steps``."""
 
     place: Access
     value: Value
     unit: Unit
     phase: int = 0
+    places: tuple[Value, ...] = ()
+
+    @property
+    def axes(self) -> frozenset[Symbol]:
+        return self.place.axes.union(*(place.axes for place in self.places))
 
 
 @dataclass(eq=False)
@@ -88,6 +101,7 @@ class Nest:
     batch: int = 1  # outer iterations between two looks at the floating-point status
     width: int = 0  # lanes of one block
     saved: dict[Value, int] = field(default_factory=dict)  # values kept for later passes, and the pass that keeps them
+    carried: list[Value] = field(default_factory=list)  # variables that go from step to step of a walk
 
     @property
     def units(self) -> list[Unit]:
@@ -140,10 +154,11 @@ class Nest:
         """What pass ``phase`` is for."""
         combined = [reduction.element for reduction in self.reductions if reduction.phase == phase]
         written = [write.value for write in self.writes if write.phase == phase and self.in_loop(write)]
-        return combined + written
+        places = [p for write in self.writes if write.phase == phase and self.in_loop(write) for p in write.places]
+        return combined + written + places + [value.data.next for value in self.carried]
 
     def in_loop(self, write: Write) -> bool:
-        return bool(write.place.axes & self.inner_symbols)
+        return bool(write.axes & self.inner_symbols)
 
 
 def build_nest(name: str, group: Group, schedule: Schedule) -> Nest:
@@ -202,7 +217,15 @@ class _Elements:
 
     def starts(self, unit: Unit) -> Iterator[Point]:
         index = self.index_of(unit)
-        if isinstance(unit.value, Node):
+        if unit.kind == "pack":
+            for operand in unit.node.args:
+                yield operand, index
+        elif unit.kind == "scan":
+            (operand,) = unit.node.args
+            yield operand, broadcast_index(index, unit.domain, shape_of(operand))
+        elif unit.kind == "scatter":
+            yield from scatter_points(unit, index)
+        elif isinstance(unit.value, Node):
             if unit.target is not None:
                 index = broadcast_index(index, unit.domain, shape_of(unit.value))
             yield unit.value, index
@@ -264,6 +287,8 @@ class _Elements:
     def element(self, node: Node, index: Index) -> Value:
         builder, lowering = self.builder, node.op.lower
         builder.node = node
+        if isinstance(lowering, Gather):
+            return self.gathered(node, index)
         if isinstance(lowering, Reduce):
             return self.alone(node, *(self.results[point] for point in operand_points(node, index)))
         assert isinstance(lowering, Pointwise)
@@ -278,6 +303,31 @@ class _Elements:
         value = builder.cast(lowering.element(builder, *operands, **node.params), node.type.dtype)
         value.label = value.label or node.name
         return value
+
+    def gathered(self, node: Node, index: Index) -> Value:
+        """The element at computed places; places below zero count from the end."""
+        source, *indices = node.args
+        axes, shape = node.params["axes"], shape_of(source)
+        below = source_index(node, index, at=lambda axis: 0)
+        place = self.lowered.place(source, below, self.axes)
+        strides = self.lowered.strided(source).strides
+        points = list(operand_points(node, index))
+        places = [
+            self.wrapped(number, self.results[point], shape[axis])
+            for number, point, axis in zip(indices, points, axes, strict=True)
+        ]
+        value = self.builder.load(replace(place, steps=tuple(strides[axis] for axis in axes)), *places)
+        value.label = value.label or node.name
+        return value
+
+    def wrapped(self, index: Node, value: Value, size: Size) -> Value:
+        builder = self.builder
+        value = builder.cast(value, INT64)
+        known = index_range(index)
+        if known is not None and known[0] >= 0:
+            return value
+        is_below = builder.less(value, 0)
+        return builder.where(is_below, builder.add(value, builder.position(size)), value)
 
     def alone(self, node: Node, value: Value) -> Value:
         """The reduction of a single element."""
@@ -303,6 +353,10 @@ class _Elements:
 
     def finish(self, unit: Unit) -> None:
         """All operands of the unit are there: combine or write its value."""
+        walk = {"pack": self.pack, "scatter": self.scatter, "scan": self.scan}.get(unit.kind)
+        if walk is not None:
+            walk(unit)
+            return
         value, builder = self.value_of(unit), self.builder
         builder.node = unit.node
         if unit.kind == "reduce":
@@ -316,6 +370,54 @@ class _Elements:
                 positions = dict(zip(unit.axes, index, strict=True))
                 index = tuple(0 if isinstance(axis, int) else positions[axis] for axis in unit.result_index)
             self.writes.append(Write(access(unit.memory, target, index, self.axes), value, unit))
+
+    def pack(self, unit: Unit) -> None:
+        """Write each element where the next true one goes, which stays if it is the true one itself."""
+        builder, memory = self.builder, unit.memory
+        builder.node = unit.node
+        assert memory is not None
+        *values, mask = [self.results[point] for point in self.starts(unit)]
+        carry = Carry("0", memory.shape[0])
+        place = builder.carried(carry, INT64)
+        place.label = f"{unit.node.name}_place"
+        carry.next = builder.add(place, builder.cast(builder.cast(mask, BOOL_DTYPE), INT64))
+        if unit.node.target == "nonzero":
+            values = [builder.position(axis) for axis in self.index_of(unit)]
+        for column, value in enumerate(values):
+            self.writes.append(Write(Access(memory, column, (), 0, memory.strides[:1]), value, unit, places=(place,)))
+
+    def scan(self, unit: Unit) -> None:
+        """Combine each element with what was made of all before it."""
+        builder, memory, lowering = self.builder, unit.memory, unit.node.op.lower
+        assert memory is not None and unit.target is not None and isinstance(lowering, Scan)
+        carry = Carry(literal(STARTS[lowering.combine], memory.dtype))
+        before = builder.carried(carry, memory.dtype)
+        before.label = f"{unit.node.name}_before"
+        (point,) = self.starts(unit)
+        builder.node = unit.node
+        carry.next = getattr(builder, lowering.combine)(before, builder.cast(self.results[point], memory.dtype))
+        place = access(memory, unit.target, self.index_of(unit), self.axes)
+        self.writes.append(Write(place, carry.next, unit))
+
+    def scatter(self, unit: Unit) -> None:
+        """Write an element to computed places, or combine it with what is there."""
+        builder, memory, target = self.builder, unit.memory, unit.target
+        assert memory is not None and target is not None
+        axes, combine = unit.node.params["axes"], unit.node.params["combine"]
+        _, value, *indices = unit.node.args
+        found = [self.results[point] for point in self.starts(unit)]
+        value = found.pop(0) if isinstance(value, Node) else builder.constant(value, memory.dtype)
+        sizes = [target.shape[axis] for axis in axes]
+        places = tuple(self.wrapped(*each) for each in zip(indices, found, sizes, strict=True))
+        rest = iter(self.index_of(unit)[len(unit.domain) - (len(target.shape) - len(axes)) :])
+        below = tuple(0 if axis in axes else next(rest) for axis in range(len(target.shape)))
+        place = access(memory, target, below, self.axes)
+        place = replace(place, steps=tuple(target.strides[axis] for axis in axes))
+        builder.node = unit.node
+        value = builder.cast(value, memory.dtype)
+        if combine:
+            value = getattr(builder, combine)(builder.load(place, *places), value)
+        self.writes.append(Write(place, value, unit, places=places))
 
     def reduce(self, unit: Unit, value: Value) -> Value:
         lowering = unit.node.op.lower
@@ -341,8 +443,10 @@ class _Elements:
 def _arrange(name: str, group: Group, lowered: Lowered, elements: _Elements) -> Nest:
     axes = [Axis(symbol, size) for symbol, size in zip(elements.symbols, group.axes, strict=True)]
     values = elements.builder.values
-    order = [axes[number] for number in _loop_order(axes, values, elements.writes, lowered)]
-    lane = lane_axis(lowered, group)
+    order, lane = axes, len(axes) - 1 if axes else None
+    if not group.is_walk or len(group.reduced) < len(axes):
+        order = [axes[number] for number in _loop_order(axes, values, elements.writes, lowered)]
+        lane = lane_axis(lowered, group)
     last = None if lane is None else axes[lane]
     reduced = [axis for axis in order if axes.index(axis) in group.reduced]
     kept = [axis for axis in order if axis not in reduced]
@@ -355,7 +459,8 @@ def _arrange(name: str, group: Group, lowered: Lowered, elements: _Elements) -> 
     else:
         form, outer, inner, lanes = "columns", [axis for axis in kept if axis is not last], reduced, last
     reductions = list(elements.reductions.values())
-    return Nest(name, group, form, outer, lanes, inner, values, reductions, elements.writes)  # type: ignore[arg-type]
+    carried = [value for value in values if value.op == "carried"]
+    return Nest(name, group, form, outer, lanes, inner, values, reductions, elements.writes, carried=carried)  # type: ignore[arg-type]
 
 
 def _loop_order(

@@ -9,13 +9,13 @@ NumPy makes a copy of operands that overlap with what is written::
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Step, Transformer, buffer
-from capture.ir.op import Pointwise, Strided, ViewOf
+from capture.ir.op import Gather, Pointwise, Strided, ViewOf
 from capture.ir.shapes import Size
 from capture.ir.types import ArrayType
 
@@ -71,11 +71,14 @@ class Overlaps:
             return Sources(same=frozenset((node,)))
         if node.kind == "call" and node.op.is_view:
             return Sources(other=self.sources[node.args[0]].elsewhere)
-        if node.kind != "call" or not isinstance(node.op.lower, Pointwise):
+        if node.kind != "call" or not isinstance(node.op.lower, Pointwise | Gather):
             return NOTHING  # in memory of its own before anything later is stored
         same: frozenset[Node] = frozenset()
         other: frozenset[Node] = frozenset()
         for operand in node.inputs:
+            if isinstance(node.op.lower, Gather):
+                other |= self.sources[operand].elsewhere
+                continue
             sources = self.sources[operand]
             if shape_of(operand) == shape_of(node):
                 same, other = same | sources.same, other | sources.other
@@ -84,9 +87,9 @@ class Overlaps:
         return Sources(same, other)
 
     def clash(self, store: Node) -> bool:
-        version, value = store.args
+        version, value = store.args[:2]
         owner, sources = buffer(version), self.sources[value]
-        if owner in sources.other:
+        if owner in sources.other or (store.params["axes"] and owner in sources.elsewhere):
             return True
         target = self.strided(version)
         for step in store.params["region"]:
@@ -95,13 +98,22 @@ class Overlaps:
         return any(shape_of(value) != target.shape or self.strided(view) != target for view in views)
 
 
+    def moved(self, store: Node) -> list[Node]:
+        """The places of an indexed store that are computed from what it writes."""
+        owner = buffer(store)
+        return [index for index in store.args[2:] if owner in self.sources[index].elsewhere]
+
+
 class _Copier(Transformer):
     def call(self, node: Node) -> Any:
         if node.target == "store" and _moves(node):
-            version, value = self.mapped(node.args)
-            copy = self.graph.call("copy", value)
-            return self.graph.append(replace(node, args=(version, copy)))
+            args = [self.graph.call("copy", new) if _shows(old, node) else new for old, new in self.operands(node)]
+            return self.graph.append(replace(node, args=(self.new[node.args[0]], *args)))
         return self.copy(node)
+
+    def operands(self, store: Node) -> Iterator[tuple[Any, Any]]:
+        """What is stored, and where, before and in the new graph."""
+        return zip(store.args[1:], self.mapped(store.args[1:]), strict=True)
 
 
 def copy_moved_memory(graph: Graph) -> Graph:
@@ -115,4 +127,9 @@ def copy_moved_memory(graph: Graph) -> Graph:
 
 
 def _moves(node: Node) -> bool:
-    return isinstance(node.args[1], Node) and buffer(node.args[1]) is buffer(node)
+    return any(_shows(value, node) for value in node.args[1:])
+
+
+def _shows(value: Any, store: Node) -> bool:
+    """Whether the value is a view of what is written."""
+    return isinstance(value, Node) and buffer(value) is buffer(store)

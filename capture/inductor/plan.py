@@ -9,7 +9,8 @@ in order. The rest is computed by the unit's ``sizes`` function from the first p
 static: ``constants`` gives the values of numbers that do not depend on the inputs). Every size, stride, offset
 and extent below is an index into the numbers.
 
-The C unit exports ``void sizes(int64_t *numbers)`` when ``needs_sizes``, and for each kernel
+The C unit exports ``void sizes(int64_t *numbers)`` when ``needs_sizes``, the like for each measure step that names
+one, and for each kernel
 
     void NAME(char *const *buffers, const int64_t *numbers, int64_t begin, int64_t end, char *scratch,
               uint32_t *flags);
@@ -59,7 +60,8 @@ class Buffer:
       number's value is put into 16 bytes of executor memory in its dtype, a Python int as int64, a float as double);
     * constant: the array ``source``;
     * arena: ``arena_offset`` is a number: byte offset in the call's arena, 64-byte aligned;
-    * output: a new ndarray, allocated by NumPy: ``shape`` and ``strides`` (bytes) are numbers;
+    * output: a new ndarray, allocated by NumPy: ``shape`` and ``strides`` (bytes) are numbers (a result, or what is
+      only as large as the call finds out on its way);
     * extern: bound when the extern step of that id has returned.
     """
 
@@ -69,6 +71,7 @@ class Buffer:
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     arena_offset: int = -1
+    stage: int = 0  # behind how many measure steps an output is allocated
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ class KernelStep:
     work: int
     grain: int = 1  # ranges handed to threads are multiples of this many iterations
     scratch: int = -1  # number: bytes per thread, -1 for none
+    writes: bool = False  # whether it writes inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +114,37 @@ class ExternStep:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveStep:
+    """The call exits where the first byte of a buffer is not zero."""
+
+    buffer: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureStep:
+    """The int64 in a buffer is from here on the value of ``number``; then the function ``sizes``, if any, computes what
+    depends on it, and the outputs of this ``stage`` are allocated.
+    """
+
+    buffer: int
+    number: int
+    stage: int
+    sizes: str = ""
+
+
+Step = MeasureStep | KernelStep | ExternStep | LeaveStep
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """All of one compiled graph.
 
     Calling the executor gives the tuple of ``results`` (each a ``View`` or a literal), or None: the *exit*. It exits
-    when an extern step raises or gives something unpredicted, or when floating-point flags are up and the errstate in
-    force is neither warn nor ignore (or a flag is unsure, or a filter turns the warning into an error), provided that
-    no input was written yet; whoever called it then runs the region as plain Python, which does again what was done so
-    far and raises or warns as Python does. A plan that ``writes`` inputs checks errstate and filters *before* its
-    first kernel.
+    when an extern step raises or gives something unpredicted, when a leave step finds so, or when floating-point flags
+    are up and the errstate in force is neither warn nor ignore (or a flag is unsure, or a filter turns the warning into
+    an error), provided that no input was written yet; whoever called it then runs the region as plain Python, which
+    does again what was done so far and raises or warns as Python does. A plan that ``writes`` inputs checks errstate
+    and filters *before* its first kernel, and its leave steps come before the kernels that write.
     """
 
     name: str
@@ -129,7 +155,7 @@ class Plan:
     needs_sizes: bool
     buffers: tuple[Buffer, ...]
     arena_bytes: int  # a number, -1 for no arena
-    steps: tuple[KernelStep | ExternStep, ...]
+    steps: tuple[Step, ...]
     results: tuple[Any, ...]
     flags: tuple[Flag, ...]
     writes: bool

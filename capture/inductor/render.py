@@ -7,7 +7,7 @@ iterations, work and scratch. The text depends on nothing but the graph, so it i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -260,7 +260,7 @@ def _work(nest: Nest) -> int:
 
 
 # The unit ---------------------------------------------------------------------------------------------------------
-def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math: bool) -> str:
+def render_unit(rendered: Rendered, title: str, sizes: Mapping[str, Sequence[str]], simd_math: bool) -> str:
     unit = rendered.unit
     text = _template().render(
         title=_safe(title),
@@ -279,9 +279,10 @@ def render_unit(rendered: Rendered, title: str, sizes: Sequence[str], simd_math:
 MINIMUM = "static inline i64 MINIMUM(i64 a, i64 b) { return a < b ? a : b; }"
 
 
-def _size_helpers(rendered: Rendered, sizes: Sequence[str]) -> str:
+def _size_helpers(rendered: Rendered, sizes: Mapping[str, Sequence[str]]) -> str:
     """The functions that size expressions call; what loops need is always there."""
-    texts = (*sizes, *(text for kernel in rendered.texts for text in (kernel.body, *kernel.decode)))
+    lines = [line for lines in sizes.values() for line in lines]
+    texts = (*lines, *(text for kernel in rendered.texts for text in (kernel.body, *kernel.decode)))
     used = any(f"{name}(" in text for text in texts for name in ("FLOORDIV", "FLOORMOD", "MAXIMUM"))
     return C_HELPERS.strip() if used else MINIMUM
 

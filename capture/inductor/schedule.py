@@ -58,6 +58,11 @@ class Group:
         return [axis for axis in range(len(self.axes)) if axis not in self.reduced]
 
     @property
+    def is_walk(self) -> bool:
+        """Whether the reduced axes are walked in C order, step after step."""
+        return any(unit.kind in ("pack", "scatter", "scan") for unit in self.units)
+
+    @property
     def first(self) -> int:
         return min(unit.number for unit in self.units)
 
@@ -83,7 +88,7 @@ class Group:
 
 @dataclass(eq=False)
 class Schedule:
-    """Groups and extern units in order of execution; ``in_memory`` maps the nodes that are written to their memory."""
+    """Groups and other units in order of execution; ``in_memory`` maps the nodes that are written to their memory."""
 
     lowered: Lowered
     steps: list[Group | Unit] = field(default_factory=list)
@@ -93,6 +98,11 @@ class Schedule:
     @property
     def groups(self) -> list[Group]:
         return [step for step in self.steps if isinstance(step, Group)]
+
+    @property
+    def measures(self) -> list[Unit]:
+        """The steps after which a size is known that was not before, in order."""
+        return [step for step in self.steps if isinstance(step, Unit) and step.kind == "measure"]
 
     @property
     def intermediates(self) -> dict[Node, Memory]:
@@ -129,8 +139,8 @@ def _materialise(result: Schedule) -> None:
 
 
 def _in_order(lowered: Lowered, groups: Sequence[Group]) -> list[Group | Unit]:
-    """Groups and extern units, each after what it depends on, else in program order."""
-    step_of: dict[Unit, Group | Unit] = {unit: unit for unit in lowered.units if unit.kind == "extern"}
+    """Groups and other units, each after what it depends on, else in program order."""
+    step_of: dict[Unit, Group | Unit] = {unit: unit for unit in lowered.units if not unit.is_loop}
     for group in groups:
         step_of.update(dict.fromkeys(group.units, group))
     members = {step: step.units if isinstance(step, Group) else [step] for step in step_of.values()}
@@ -168,7 +178,7 @@ class _Grouping:
 
     def run(self) -> list[Group]:
         for unit in self.lowered.units:
-            if unit.kind == "extern":
+            if not unit.is_loop:
                 continue
             group = _alone(unit)
             self.group_of[unit] = group
@@ -227,6 +237,8 @@ def _alone(unit: Unit) -> Group:
 
 def merge(early: Group, late: Group, lowered: Lowered) -> Group | None:
     """Both groups as one loop nest, or None where that would change what is read, or save nothing."""
+    if early.is_walk or late.is_walk:
+        return None
     pairs = _tied_axes(early, late, lowered)
     if pairs is None:
         return None
@@ -356,7 +368,7 @@ def shaped(node: Node) -> bool:
 # Memory in one nest -----------------------------------------------------------------------------------------------
 def read_access(lowered: Lowered, group: Group, unit: Unit, read: Read) -> Access | None:
     """Where in memory a read of a unit goes, over the group's axes; None when it is not in memory."""
-    if buffer(read.leaf) not in lowered.memory or unit.kind == "extern":
+    if buffer(read.leaf) not in lowered.memory or not unit.is_loop:
         return None
     place = lowered.place(read.view, read.view_index, unit.symbols)
     return in_group(place, unit, group)
@@ -478,7 +490,7 @@ def _is_at_most(size: Size, limit: int) -> bool:
 
 def is_chunked(group: Group, lowered: Lowered) -> bool:
     """Whether the reduced axes are cut into chunks, whose results are combined by a second function."""
-    if not group.reduced:
+    if not group.reduced or group.is_walk:
         return False
     items = product(group.axes[axis] for axis in group.reduced)
     rows = product(group.axes[axis] for axis in group.kept)

@@ -169,8 +169,11 @@ class Graph:
             return self._call(ops.get(op.otherwise), args, params, name)
         return self._add(name or op.name, "call", op.name, args, params, type)
 
-    def store(self, target: Node, value: Any, name: str = "") -> Node:
-        """Write ``value`` (broadcast and cast to fit) through the view ``target``; gives the next version.
+    def store(
+        self, target: Node, value: Any, indices: tuple[Node, ...] = (), axes: tuple[int, ...] = (), combine: str = ""
+    ) -> Node:
+        """Write ``value`` (broadcast and cast to fit) through the view ``target``, or to places in it; gives the next
+        version.
 
         ``ops.CannotInfer`` for values that NumPy would not write.
         """
@@ -179,10 +182,10 @@ class Graph:
             raise GraphError(f"%{version.name} is no array and cannot be written")
         if version.kind == "constant":
             raise GraphError(f"%{version.name} is a constant and cannot be written")
-        args, params = (version, value), {"region": region(target)}
+        args, params = (version, value, *indices), {"region": region(target), "axes": axes, "combine": combine}
         with asking(self.known):
             type = ops.get("store").result_type(*map_nodes(args, lambda node: node.type), **params)
-        return self._add(name or buffer(target).name, "call", "store", args, params, type)
+        return self._add(buffer(target).name, "call", "store", args, params, type)
 
     def view(self, node: Node, steps: Iterable[Step]) -> Node:
         """Replay a region's chain of views on another version."""
@@ -213,6 +216,10 @@ class Graph:
         self._suffixes[base] = count
         self._names.add(name)
         return name
+
+    def new_name(self, wish: str) -> str:
+        """A name that no node has, for a size."""
+        return self._fresh(wish)
 
     def append(self, node: Node) -> Node:
         """Add a node made elsewhere (a pass that keeps it); its name is kept when still free."""

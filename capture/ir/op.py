@@ -16,7 +16,7 @@ by name, by captured callable, by ndarray method or property, by operator.
 Three kinds of records:
 
 * an *op* has ``infer`` and ``reference`` and stands in graphs; ``lower`` is data that says how it becomes loops
-  (``Pointwise``, ``Reduce``, ``Join``, ``Flatten``, ``Decompose``, ``ViewOf``), or ``Extern``: call NumPy;
+  (``Pointwise``, ``Reduce``, ``Gather``, ``Join``, ``Flatten``, ``Decompose``, ``ViewOf``), or ``Extern``: call NumPy;
 * a *view* op is an op whose result shows its operand's memory (``lower=ViewOf(...)``);
 * a *macro* has ``expand`` instead: a call of it adds other ops to the graph (``np.matrix_transpose`` becomes
   ``permute``), so that the graph's vocabulary stays small.
@@ -81,6 +81,36 @@ class ViewOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Elements of the first operand at places that the other operands, integers, compute; only the op ``gather``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The call of the graph is given up where the operand, a truth value, is true; only the op ``leave_if``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Elements, or their places, where the last operand is true, in C order, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Each element is combined with all before it along the node's ``axis`` parameter, one after the other.
+
+    ``combine`` is a name of the scalar vocabulary: add, multiply, maximum, minimum.
+    """
+
+    combine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """The operand, an integer, is from here on the value of a size; only the op ``measure``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Join:
     """Operands laid one after the other along the node's ``axis`` parameter (concatenate)."""
 
@@ -107,7 +137,9 @@ class Store:
     """The write of a value into a region of a version; only the op ``store``."""
 
 
-Lowering = Pointwise | Reduce | ViewOf | Join | Flatten | Decompose | Extern | Store
+Lowering = (
+    Pointwise | Reduce | Scan | ViewOf | Gather | Pack | Join | Flatten | Store | Decompose | Extern | Leave | Measure
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ looks at the sizes it has in hand and notes what it saw as a guard, everybody el
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from capture.ir.op import CannotInfer
-from capture.ir.shapes import Expr, Facts, Relation, Size, eq, holds, le
+from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, eq, holds, le
 
 
 class UnknownSize(CannotInfer):
@@ -31,12 +31,26 @@ class UnknownSize(CannotInfer):
 class Known:
     """The facts about the sizes of one graph. They grow while the graph is built."""
 
-    def __init__(self, facts: Facts | None = None) -> None:
+    def __init__(self, facts: Facts | None = None, testable: Iterable[Symbol] = ()) -> None:
         self.facts = Facts() if facts is None else facts
+        self.testable = set(testable)  # sizes that a call finds out before anything is written
+
+    def is_tested(self, symbol: Symbol) -> bool:
+        """Whether a call is left to plain Python where this size, which depends on data, is zero."""
+        return symbol in self.testable and self.facts.implied(le(1, symbol))
+
+    def tests(self, relation: Relation) -> bool:
+        """Have each call test the relation, where it can: it is a fact from now on."""
+        testable = relation.right in self.testable and relation == le(1, relation.right)
+        if testable:
+            self.facts = self.facts.assume(relation)
+        return testable
 
     def answer(self, relation: Relation) -> bool:
         """Whether the relation holds; a subclass may decide it."""
         verdict = self.facts.decide(relation)
+        if verdict is None and self.tests(relation):
+            return True
         if verdict is None:
             raise UnknownSize(f"whether {relation} is not known", relation.left, relation.right)
         return verdict

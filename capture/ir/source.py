@@ -12,6 +12,7 @@ by name, or a function of the written operands and parameters; by default its ``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,23 @@ def _statements(node: Node) -> list[str]:
     if node.kind == "constant":
         return [f"{node.name} = {_write_array(node)}"]
     if node.target == "store":
-        version, value = node.args
+        version, value, *indices = node.args
         region = version.name
         for step in node.params["region"]:
             region = _write_step(region, step)
-        return [f"{region}[...] = {write(value)}", f"{node.name} = {version.name}"]
+        return [_write_store(region, write(value), indices, node.params), f"{node.name} = {version.name}"]
     return [f"{node.name} = {write_call(node.op, tuple(map(write, node.args)), dict(node.params))}"]
+
+
+def _write_store(region: str, value: str, indices: list[Any], params: Mapping[str, Any]) -> str:
+    if not indices:
+        return f"{region}[...] = {value}"
+    if params["axes"] != tuple(range(len(indices))):
+        region = f"np.moveaxis({region}, {params['axes']}, {tuple(range(len(indices)))})"
+    key = ", ".join(map(write, indices))
+    if params["combine"]:
+        return f"np.{params['combine']}.at({region}, ({key},), {value})"
+    return f"{region}[{key}] = {value}"
 
 
 def _write_step(operand: str, step: Step) -> str:

@@ -165,7 +165,7 @@ def extern_plan(function, results=None, *, kernel_first=False, writes=False, sha
     n = Numbers(WRITTEN if writes else VECTOR)
     buffers = [n.buffer("arena", (3,), arena_offset=n(0)), n.buffer("extern", shape, dtype)]
     steps = [n.step("twice", 3)]
-    steps += [n.step("increment", 3)] if writes else []
+    steps += [n.step("increment", 3, writes=True)] if writes else []
     args = (n.view(0, (3,), whole=True), n.view(1, (3,)), *extra)
     steps += [ExternStep(function, args, (), 2)]
     results = [n.view(2, shape, dtype, whole=True)] if results is None else results(n)
@@ -180,7 +180,7 @@ def flag_plan(module="", writes=False):
     flags = [Flag(label, Position("user.py", 10 + i, "f", module)) for i, label in enumerate(labels)]
     n = Numbers(WRITTEN if writes else VECTOR)
     if writes:
-        return n.plan([], [n.step("raise_in_place", 3)], [], flags=flags, writes=True)
+        return n.plan([], [n.step("raise_in_place", 3, writes=True)], [], flags=flags, writes=True)
     view = n.view(1, (3,), whole=True)
     return n.plan([n.buffer("output", (3,))], [n.step("raise_flags", 3)], [view], flags=flags)
 

@@ -19,6 +19,7 @@ from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import NumberValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
+from capture.ir.ops import assigning
 from capture.ir.shapes import product
 from capture.ir.types import ArrayType, Type
 
@@ -181,4 +182,11 @@ def _fill(tracer: Tracer, array: Any, value: Value) -> Value:
     return Constant(None)
 
 
-METHODS: Mapping[str, Callable[..., Value]] = {"fill": _fill}
+def _put(tracer: Tracer, array: Any, indices: Value, values: Value, mode: Value = Constant("raise")) -> Value:  # noqa: B008
+    if not isinstance(array, ArrayValue):
+        raise GraphBreak(f"put into {array.describe()}", "call")
+    tracer.memory.assign(assigning.put, array, indices, values, mode)
+    return Constant(None)
+
+
+METHODS: Mapping[str, Callable[..., Value]] = {"fill": _fill, "put": _put}

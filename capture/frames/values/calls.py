@@ -18,7 +18,7 @@ import numpy as np
 from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
-from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams
+from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams, writers
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
@@ -340,6 +340,7 @@ BUILTINS: Mapping[Any, Builtin] = {
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,
+    **writers.WRITERS,
 }
 
 TYPE_CALL = lookup.OWN(type)["__call__"]

@@ -102,6 +102,8 @@ class CallableValue(Value):
             return lookup.read_of_class(tracer, self.value, name)
         if (self.value is object or self.value is tuple) and id(getattr(self.value, name, None)) in METHODS_OF_OBJECT:
             return CallableValue(getattr(self.value, name))
+        if type(self.value) is np.ufunc and name == "at":
+            return CallableValue(self.value.at)
         if any(self.value is kind for kind in WITH_METHODS):  # builtin types, which nobody can change
             found = getattr(self.value, name, None)
             if type(found) in (BuiltinFunctionType, MethodDescriptorType):

@@ -123,7 +123,9 @@ class Sizes(Known):
     # questions ----------------------------------------------------------------------------------------------------
     def answer(self, relation: Relation) -> bool:
         verdict = self.facts.decide(relation)
-        return self._look(relation) if verdict is None else verdict
+        if verdict is None:
+            return self.tests(relation) or self._look(relation)
+        return verdict
 
     def branch(self, relation: Relation) -> bool:
         """The same for a branch of the program, which may be in a loop."""

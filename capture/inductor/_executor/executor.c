@@ -241,18 +241,32 @@ bind_inputs(const Executor *self, Frame *frame, PyObject *const *values)
 
 /* ------------------------------------------------------------------ memory of a call */
 
+/* The outputs that can be allocated when so many sizes have been measured. */
 static inline Outcome
-allocate(const Program *program, Frame *frame)
+allocate_outputs(const Program *program, Frame *frame, int stage)
 {
     for (int i = 0; i < program->output_count; i++) {
         int32_t id = program->outputs[i];
         const Buffer *buffer = &program->buffers[id];
+        if (buffer->stage != stage) {
+            continue;
+        }
         PyObject *array = array_new(buffer->descr, buffer->ndim, buffer->shape, buffer->strides, frame->numbers);
         if (array == NULL) {
             return outcome_of_exception(frame);
         }
         frame->objects[id] = array;
         frame->buffers[id] = PyArray_BYTES((PyArrayObject *)array);
+    }
+    return DONE;
+}
+
+static inline Outcome
+allocate(const Program *program, Frame *frame)
+{
+    Outcome outcome = allocate_outputs(program, frame, 0);
+    if (outcome != DONE) {
+        return outcome;
     }
     if (program->arena_bytes >= 0) {
         if (!block_ensure(&frame->arena, (size_t)frame->numbers[program->arena_bytes])) {
@@ -269,6 +283,27 @@ allocate(const Program *program, Frame *frame)
 
 /* ------------------------------------------------------------------ steps */
 
+/* Exit where kernels have found a reason to; or note a size that they have found. */
+static inline Outcome
+look(const Program *program, Frame *frame, const Step *step)
+{
+    if (step->measured >= 0) {
+        memcpy(&frame->numbers[step->measured], frame->buffers[step->look], sizeof(int64_t));
+        if (step->sizes != NULL) {
+            step->sizes(frame->numbers);
+        }
+        return allocate_outputs(program, frame, step->stage);
+    }
+    if (!*frame->buffers[step->look]) {
+        return DONE;
+    }
+    if (!frame->written) {
+        return EXITED;
+    }
+    PyErr_SetString(PyExc_RuntimeError, "a reason to leave was found after arguments had been written");
+    return FAILED;
+}
+
 static inline Outcome
 run_steps(const Executor *self, Frame *frame)
 {
@@ -277,14 +312,18 @@ run_steps(const Executor *self, Frame *frame)
     Outcome outcome = DONE;
     for (const Step *step = program->steps, *next; step < end && outcome == DONE; step = next) {
         next = step + 1;
+        if (step->look >= 0) {
+            outcome = look(program, frame, step);
+            continue;
+        }
         if (step->kernel == NULL) {
             outcome = run_extern(program, frame, step);
             continue;
         }
-        while (next < end && next->kernel != NULL) {
+        while (next < end && next->kernel != NULL && next->writes == step->writes) {
             next++;
         }
-        frame->written = program->writes;
+        frame->written |= step->writes;
         outcome = run_kernels(self, frame, step, next);
     }
     return outcome;

@@ -68,6 +68,7 @@ typedef struct {
     const int32_t *shape, *strides;
     int32_t arena_offset;
     Form form;
+    int32_t stage; /* of an output: behind how many measured sizes it is allocated */
 } Buffer;
 
 typedef struct {
@@ -88,7 +89,11 @@ typedef struct Item {
 } Item;
 
 typedef struct {
-    Kernel kernel; /* NULL in a step that calls Python */
+    Kernel kernel; /* NULL in the other kinds of steps */
+    bool writes;   /* whether the kernel writes inputs */
+    int32_t look;  /* the buffer that tells whether the call exits, or a size; -1 in the other kinds of steps */
+    int32_t measured, stage; /* the number of that size, -1 for none; which outputs are allocated when it is known */
+    Sizes sizes;             /* what computes the sizes that depend on it, or NULL */
     int32_t extent, work, scratch;
     int64_t grain;
     PyObject *function;

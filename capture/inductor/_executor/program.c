@@ -67,8 +67,8 @@ parse_buffer(Program *program, Buffer *buffer, PyObject *encoded)
 {
     PyObject *descr, *shape, *strides;
     int kind, form;
-    if (!PyArg_ParseTuple(encoded, "iOOO!O!ii", &kind, &descr, &buffer->constant, &PyTuple_Type, &shape,
-                          &PyTuple_Type, &strides, &buffer->arena_offset, &form)) {
+    if (!PyArg_ParseTuple(encoded, "iOOO!O!iii", &kind, &descr, &buffer->constant, &PyTuple_Type, &shape,
+                          &PyTuple_Type, &strides, &buffer->arena_offset, &form, &buffer->stage)) {
         return -1;
     }
     buffer->kind = (BufferKind)kind;
@@ -138,9 +138,11 @@ parse_kernel_step(Program *program, Step *step, PyObject *encoded)
 {
     const char *symbol;
     long long grain;
-    if (!PyArg_ParseTuple(encoded, "siiLi", &symbol, &step->extent, &step->work, &grain, &step->scratch)) {
+    int writes;
+    if (!PyArg_ParseTuple(encoded, "siiLip", &symbol, &step->extent, &step->work, &grain, &step->scratch, &writes)) {
         return -1;
     }
+    step->writes = writes;
     step->grain = grain;
     step->kernel = (Kernel)find_symbol(program, symbol);
     return step->kernel == NULL ? -1 : 0;
@@ -167,10 +169,29 @@ parse_extern_step(Program *program, Step *step, PyObject *encoded)
 }
 
 static int
+parse_look_step(Program *program, Step *step, PyObject *encoded)
+{
+    const char *sizes;
+    if (!PyArg_ParseTuple(encoded, "iiis", &step->look, &step->measured, &step->stage, &sizes)) {
+        return -1;
+    }
+    if (*sizes == '\0') {
+        return 0;
+    }
+    step->sizes = (Sizes)find_symbol(program, sizes);
+    return step->sizes == NULL ? -1 : 0;
+}
+
+static int
 parse_step(Program *program, Step *step, PyObject *encoded)
 {
-    bool is_kernel = PyUnicode_Check(PyTuple_GET_ITEM(encoded, 0));
-    return is_kernel ? parse_kernel_step(program, step, encoded) : parse_extern_step(program, step, encoded);
+    PyObject *first = PyTuple_GET_ITEM(encoded, 0);
+    step->look = -1;
+    if (PyLong_Check(first)) {
+        return parse_look_step(program, step, encoded);
+    }
+    return PyUnicode_Check(first) ? parse_kernel_step(program, step, encoded)
+                                  : parse_extern_step(program, step, encoded);
 }
 
 /* ------------------------------------------------------------------ the whole */

@@ -485,7 +485,6 @@ define(
     name="where",
     signature="condition, x, y, /",
     operands=("condition", "x", "y"),
-    calls=(np.where,),
     infer=_infer_where,
     reference=np.where,
     lower=Pointwise(lambda s, condition, x, y: s.where(condition, x, y), loop=_where_loop),

@@ -1,8 +1,8 @@
 """Basic indexing: ints, slices, ``None`` and ``...``.
 
 In: ``x[1:, None, ::-1]`` and ``x[i, j]``. Out: one ``slice``, then ``squeeze`` for ints and ``expand`` for ``None``;
-an index that leaves no axis and has no ``...`` gives a NumPy scalar: ``scalar``, a copy. A key with arrays, or an
-int out of range, is refused.
+an index that leaves no axis and has no ``...`` gives a NumPy scalar: ``scalar``, a copy. An int out of range is
+refused; keys with arrays are the matter of ``advanced``.
 
 >>> graph.call("getitem", x, key=(0, slice(None, None, 2)))  # squeeze(slice(x, (0, 0), (1, 2), (1, 2)), (0,))
 """
@@ -213,11 +213,3 @@ def region_of(graph: Any, a: Any, key: Any) -> tuple[Any, bool]:
     if basic.inserted:
         view = graph.call("expand", view, axes=basic.inserted)
     return view, basic.is_element
-
-
-def _getitem(graph: Any, a: Any, key: Any) -> Any:
-    view, is_element = region_of(graph, a, key)
-    return graph.call("scalar", view) if is_element else view
-
-
-define(name="getitem", signature="a, key", operands=("a",), expand=_getitem)

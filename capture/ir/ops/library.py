@@ -1,7 +1,7 @@
 """Functions that NumPy computes in C and whose result types are certain: they stay in the graph and call NumPy.
 
-In: ``np.take(x, i, axis=0)``, ``np.einsum("ij,jk", x, y)``, ``np.linalg.solve(a, b)``. Out: extern nodes. What may
-raise on some values (an index out of range, a singular matrix) raises inside the extern call, and plain Python
+In: ``np.searchsorted(x, v)``, ``np.einsum("ij,jk", x, y)``, ``np.linalg.solve(a, b)``. Out: extern nodes. What may
+raise on some values (a singular matrix) raises inside the extern call, and plain Python
 takes over.
 
 >>> str(graph.call("einsum", "ij,j->i", x, y).type)
@@ -28,8 +28,6 @@ from capture.ir.ops.common import (
     operand_type,
     require_array,
     require_value,
-    static,
-    surely_more,
 )
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
@@ -59,40 +57,7 @@ def extern(name: str, function: Any, signature: str, operands: tuple[str, ...], 
     )
 
 
-# take, searchsorted, tile -----------------------------------------------------------------------------------------
-def _integers(operand: Any, what: str) -> tuple[Size, ...]:
-    """The shape of integer operands."""
-    if type(operand) is int:
-        return ()
-    type_ = require_value(operand, what)
-    if type_.dtype.kind not in "iu":
-        raise CannotInfer(f"{what} are {type_.dtype}")
-    return type_.shape
-
-
-def _infer_take(a: Any, indices: Any, axis: int | None) -> ArrayType:
-    base, shape = require_array(a, "take"), _integers(indices, "indices")
-    if axis is None:
-        return value_or_array(base.dtype, shape)
-    return value_or_array(base.dtype, (*base.shape[:axis], *shape, *base.shape[axis + 1 :]))
-
-
-def _canonical_take(a: Any, indices: Any, axis: Any) -> dict[str, Any]:
-    return {"axis": None if axis is None else one_axis(axis, require_array(a, "take").ndim)}
-
-
-extern(
-    "take",
-    np.take,
-    "a, indices, axis=None",
-    ("a", "indices"),
-    _infer_take,
-    methods=("take",),
-    canonical=_canonical_take,
-    samples=((MATRIX, 1), (MATRIX, np.array([[0, 2]]), {"axis": 1}), (MATRIX, np.int8(1), {"axis": 0})),
-)
-
-
+# searchsorted ---------------------------------------------------------------------------------------------------------
 def _infer_searchsorted(a: Any, v: Any, side: str) -> ArrayType:
     if require_array(a, "searchsorted").ndim != 1 or side not in ("left", "right"):
         raise CannotInfer("searchsorted needs an array of one axis, and a side")
@@ -107,33 +72,6 @@ extern(
     _infer_searchsorted,
     methods=("searchsorted",),
     samples=(([1.0, 2.0, 3.0], [[0.0, 2.5]], {"side": "right"}), ([1.0, 2.0, 3.0], 2.0)),
-)
-
-
-def _canonical_tile(A: Any, reps: Any) -> dict[str, Any]:
-    return {"reps": tuple(static(count, "reps") for count in (reps if isinstance(reps, tuple) else (reps,)))}
-
-
-def _infer_tile(A: Any, reps: tuple[int, ...]) -> ArrayType:
-    base = require_array(A, "tile")
-    if min(reps, default=0) < 0 or all(count == 1 for count in reps) or not base.ndim:
-        raise CannotInfer("tile that copies or refuses")
-    if not surely_more(product(base.shape), 0):
-        raise CannotInfer("tile of nothing, which is a view")
-    ndim = max(base.ndim, len(reps))
-    counts = (1,) * (ndim - len(reps)) + reps
-    shape = (1,) * (ndim - base.ndim) + base.shape
-    return allocated(base.dtype, [size * count for size, count in zip(shape, counts, strict=True)])
-
-
-extern(
-    "tile",
-    np.tile,
-    "A, reps",
-    ("A",),
-    _infer_tile,
-    canonical=_canonical_tile,
-    samples=((MATRIX, {"reps": 2}), (VECTOR, {"reps": (3, 1)}), (MATRIX, {"reps": (2, 1, 2)})),
 )
 
 

@@ -1,9 +1,14 @@
 """``store``: a value written into a region of an array, in place.
 
-In: ``graph.store(view, value)``, which whoever builds the graph calls for ``x[1:] = y``, ``x += y`` and ``out=``.
-Out: the next version of the array, with the type of the one before.
+In: ``graph.store(view, value)``, which whoever builds the graph calls for ``x[1:] = y``, ``x += y`` and ``out=``; with
+``indices`` for ``x[rows] = y``, and with ``combine`` for ``np.add.at(x, rows, y)``. Out: the next version of the array,
+with the type of the one before.
 
 >>> graph.store(graph.call("getitem", x, key=slice(1, None)), 0.0)     # store(%x, 0.0, region=(<slice …>,))
+>>> graph.store(x, y, (rows,), (0,))                                   # store(%x, %y, %rows, axes=(0,))
+
+Indexed elements are written one after the other, in C order of the indices: of several values for one place the last
+one stays. With ``combine``, a ufunc's name, each is computed from what is there at that moment.
 """
 
 from __future__ import annotations
@@ -14,21 +19,74 @@ import numpy as np
 
 from capture.ir.graph import Step
 from capture.ir.op import CannotInfer, Store, define, get
-from capture.ir.ops.common import broadcast_shapes, is_literal, kind_of, require_array
+from capture.ir.ops.common import (
+    broadcast_shapes,
+    common_order,
+    is_literal,
+    kind_of,
+    require_array,
+    require_fits,
+    resolve,
+)
 from capture.ir.ops.creation import literal_as
+from capture.ir.ops.gathering import gathered_shape, index_types
 from capture.ir.sizes import same_shape
-from capture.ir.types import ArrayType, NumberType
+from capture.ir.types import ArrayType, NumberType, is_static
+
+COMBINING = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+"""Ufuncs whose ``at`` is compiled."""
 
 
-def _infer_store(version: Any, value: Any, region: tuple[Step, ...]) -> ArrayType:
-    target = base = require_array(version, "a store")
+def target_of(version: Any, region: tuple[Step, ...]) -> ArrayType:
+    """The type of the view that a store writes to."""
+    target = require_array(version, "a store")
     for step in region:
         op = get(step.op)
         if "readonly" in op.tags:
             raise CannotInfer("assignment destination is read-only")
         target = op.infer(target, **dict(step.params))  # type: ignore[misc]
+    return target
+
+
+def _infer_store(
+    version: Any, value: Any, *indices: Any, region: tuple[Step, ...], axes: tuple[int, ...], combine: str
+) -> ArrayType:
+    target = target_of(version, region)
+    if indices:
+        target = _indexed(target, value, indices, axes)
+    if combine:
+        _require_combinable(value, target.dtype, combine)
+        if target.dtype.kind == "f" and not is_static(target.shape):
+            raise CannotInfer(f"{combine}.at, which may warn, at places whose number is not known")
     _require_storable(value, target)
-    return base
+    return version
+
+
+def _indexed(base: ArrayType, value: Any, indices: tuple[Any, ...], axes: tuple[int, ...]) -> ArrayType:
+    """The elements at the places, as an array; refused where NumPy walks over the places in another order than C's."""
+    types = index_types(indices)
+    places = broadcast_shapes(type.shape for type in types)
+    if len(places) > 1:
+        layouts = [type for type in types if type.shape]
+        if isinstance(value, ArrayType) and len(value.shape) > base.ndim - len(axes):
+            layouts.append(value)
+        if not all(type.layout is not None and type.layout.dense for type in layouts):
+            raise CannotInfer("the order in which NumPy assigns is not known")
+        if common_order([type for type in layouts if len(type.shape) == len(places)], len(places)) != tuple(
+            range(len(places))
+        ):
+            raise CannotInfer("NumPy assigns in the order of the memory of the indices")
+    return ArrayType(base.dtype, gathered_shape(base, places, axes, 0))
+
+
+def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
+    """The ufunc's loop must be that of the array's dtype, to which the value is cast safely."""
+    if combine not in COMBINING:
+        raise CannotInfer(f"{combine}.at has no loop")
+    array = ArrayType(dtype, ())
+    if resolve(getattr(np, combine), array, value) != (dtype,) * 3:
+        raise CannotInfer(f"{combine}.at in another dtype than the array's")
+    require_fits(value, dtype)
 
 
 def _require_storable(value: Any, target: ArrayType) -> None:
@@ -46,21 +104,40 @@ def _require_storable(value: Any, target: ArrayType) -> None:
         raise CannotInfer(f"could not broadcast input array from shape {value.shape} into shape {target.shape}")
 
 
-def _store(version: np.ndarray, value: Any, region: tuple[Step, ...]) -> np.ndarray:
+def _store(
+    version: np.ndarray,
+    value: Any,
+    *indices: Any,
+    region: tuple[Step, ...],
+    axes: tuple[int, ...] = (),
+    combine: str = "",
+) -> np.ndarray:
     target = version
     for step in region:
         target = get(step.op).reference(target, **dict(step.params))  # type: ignore[misc]
-    target[...] = value
+    key: Any = ...
+    if indices:
+        target = np.moveaxis(target, axes, range(len(axes)))
+        key = tuple(np.asarray(index) for index in indices)
+    if combine:
+        getattr(np, combine).at(target, key, value)
+    else:
+        target[key] = value
     return version
 
 
 define(
     name="store",
-    signature="version, value, region",
-    operands=("version", "value"),
+    signature="version, value, *indices, region, axes=(), combine=''",
+    operands=("version", "value", "indices"),
     infer=_infer_store,
     reference=_store,
     lower=Store(),
     label="cast",
-    samples=(([1.0, 2.0, 3.0], 5, {"region": ()}), ([[1.0, 2.0], [3.0, 4.0]], [7.0, 8.0], {"region": ()})),
+    samples=(
+        ([1.0, 2.0, 3.0], 5, {"region": ()}),
+        ([[1.0, 2.0], [3.0, 4.0]], [7.0, 8.0], {"region": ()}),
+        ([[1.0, 2.0], [3.0, 4.0]], [7.0, 8.0], np.array([1, 0, 1]), {"region": (), "axes": (0,)}),
+        ([1.0, 2.0, 3.0], 2, np.array([1, 0, 1]), {"region": (), "axes": (0,), "combine": "add"}),
+    ),
 )

@@ -1,6 +1,6 @@
 """Sorting and other functions that NumPy runs, with types that are certain beforehand.
 
-In: ``np.sort(x, axis=0)``, ``np.argsort(x)``, ``np.roll(x, 1)``, ``np.repeat(x, 2)``. Out: extern nodes, or slices that
+In: ``np.sort(x, axis=0)``, ``np.argsort(x)``, ``np.roll(x, 1)``. Out: extern nodes, or slices that
 are joined.
 
 >>> str(graph.call("argsort", x).type)
@@ -56,39 +56,6 @@ for _name, _function, _infer, _methods in (
     )
 
 
-# repeat -----------------------------------------------------------------------------------------------------------
-def _canonical_repeat(a: Any, repeats: Any, axis: Any) -> dict[str, Any]:
-    base = require_array(a, "repeat")
-    count = static(repeats, "the number of repeats")
-    if count < 0:
-        raise CannotInfer("repeats may not contain negative values.")
-    return {"repeats": count, "axis": None if axis is None else one_axis(axis, base.ndim)}
-
-
-def _infer_repeat(a: Any, repeats: int, axis: int | None) -> ArrayType:
-    base = require_array(a, "repeat")
-    if axis is None:
-        total: Any = repeats
-        for size in base.shape:
-            total = total * size
-        return allocated(base.dtype, (total,))
-    return allocated(base.dtype, [size * repeats if k == axis else size for k, size in enumerate(base.shape)])
-
-
-define(
-    name="repeat",
-    signature="a, repeats, axis=None",
-    operands=("a",),
-    calls=(np.repeat,),
-    methods=("repeat",),
-    canonical=_canonical_repeat,
-    infer=_infer_repeat,
-    reference=np.repeat,
-    lower=Extern(),
-    samples=((*SAMPLES, {"repeats": 2}), (*SAMPLES, {"repeats": 3, "axis": 0})),
-)
-
-
 # roll, diff -------------------------------------------------------------------------------------------------------
 def _cut(graph: Any, a: Any, axis: int, start: int | None, stop: int | None) -> Any:
     """``a[start:stop]`` along one axis."""
@@ -112,6 +79,13 @@ def _canonical_roll(a: Any, shift: Any, axis: Any) -> dict[str, Any]:
 def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     """Two slices of a row, the other way round; the result is laid out like the array."""
     base = require_array(operand_type(a), "roll")
+    if isinstance(axis, tuple):
+        shifts = shift if isinstance(shift, tuple) else (shift,) * len(axis)
+        if len(shifts) != len(axis) or not axis:
+            raise CannotInfer("'shift' and 'axis' should be scalars or 1D sequences")
+        for each, place in zip(shifts, axis, strict=True):
+            a = _roll(graph, a, each, place)
+        return a
     if axis is None:
         return graph.call("reshape", _roll(graph, raveled(graph, a), shift, 0), shape=base.shape)
     axis = one_axis(axis, base.ndim)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Decompose, Extern, ListLiteral, Lowering, Reduce, define
+from capture.ir.op import CannotInfer, Decompose, ListLiteral, Lowering, Reduce, define
 from capture.ir.ops.common import (
     QUIET,
     allocated,
@@ -41,7 +41,7 @@ SAMPLES = (
 def reduced(a: ArrayType, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> ArrayType:
     """The type of a reduction's result: the axes that remain nest as in the operand."""
     shape: list[Size] = [1 if k in axis else size for k, size in enumerate(a.shape)]
-    order = _iteration_order(a)
+    order = iteration_order(a)
     if not keepdims:
         kept = [k for k in range(a.ndim) if k not in axis]
         shape = [shape[k] for k in kept]
@@ -50,7 +50,7 @@ def reduced(a: ArrayType, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> 
     return allocated(dtype, shape, order) if shape else scalar_type(dtype)
 
 
-def _iteration_order(a: ArrayType) -> list[int]:
+def iteration_order(a: ArrayType) -> list[int]:
     return list(keep_order((known_layout(a),), a.ndim)) if a.ndim > 1 else list(range(a.ndim))
 
 
@@ -77,7 +77,7 @@ def _canonical(name: str) -> Callable[..., dict[str, Any]]:
         base = require_value(a, name)
         result: dict[str, Any] = {"axis": many_axes(axis, base.ndim)}
         if "dtype" in params:
-            result["dtype"] = _working_dtype(name, base.dtype, params["dtype"])
+            result["dtype"] = working_dtype(name, base.dtype, params["dtype"])
         if "ddof" in params:
             result["ddof"] = params["ddof"]
         result["keepdims"] = flag(params["keepdims"], "keepdims")
@@ -86,7 +86,7 @@ def _canonical(name: str) -> Callable[..., dict[str, Any]]:
     return canonical
 
 
-def _working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
+def working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
     """The dtype asked for, None where it changes nothing."""
     if asked is None:
         return None
@@ -277,37 +277,3 @@ def _ptp(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 
 define(name="ptp", signature=WITHOUT_DTYPE, operands=("a",), calls=(np.ptp,), expand=_ptp)
-
-
-def _canonical_running(a: Any, axis: Any, dtype: Any) -> dict[str, Any]:
-    base = require_value(a, "cumsum")
-    if axis is not None:
-        axis = one_axis(axis, base.ndim)
-    elif base.ndim == 1:
-        axis = 0
-    return {"axis": axis, "dtype": _working_dtype("sum", base.dtype, dtype)}
-
-
-def _infer_running(a: Any, axis: int | None, dtype: Any) -> ArrayType:
-    base = require_value(a, "cumsum")
-    result = dtype or natural_dtype("sum", base.dtype)
-    if axis is None:
-        return allocated(result, (product(base.shape),))
-    return allocated(result, base.shape, _iteration_order(base))
-
-
-for _name in ("cumsum", "cumprod"):
-    define(
-        name=_name,
-        signature="a, axis=None, dtype=None",
-        operands=("a",),
-        calls=(getattr(np, _name),),
-        methods=(_name,),
-        canonical=_canonical_running,
-        infer=_infer_running,
-        reference=getattr(np, _name),
-        accepts_out=True,
-        lower=Extern(),
-        label="accumulate",
-        samples=(([[1.0, 2.0], [3.0, 4.0]],), ([[1.0, 2.0], [3.0, 4.0]], {"axis": 0})),
-    )

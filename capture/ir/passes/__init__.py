@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from capture.ir.graph import Graph
+from capture.ir.passes.check_bounds import check_bounds
+from capture.ir.passes.count_masks import count_masks
 from capture.ir.passes.decompose import decompose
 from capture.ir.passes.drop_dead import drop_dead
 from capture.ir.passes.fold_constants import fold_constants
@@ -17,6 +19,8 @@ PIPELINE = (drop_dead, fold_constants, simplify, share_common, drop_dead)
 
 __all__ = [
     "PIPELINE",
+    "check_bounds",
+    "count_masks",
     "decompose",
     "drop_dead",
     "fold_constants",

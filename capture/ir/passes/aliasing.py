@@ -7,7 +7,7 @@ In: a graph. Out: what passes ask before they replace one value by another that 
 
 from __future__ import annotations
 
-from capture.ir.graph import Graph, Node, iterate_nodes
+from capture.ir.graph import Graph, Node, buffer, iterate_nodes
 from capture.ir.op import Op
 
 
@@ -45,3 +45,17 @@ def written(graph: Graph) -> frozenset[Node]:
 def repeats(op: Op) -> bool:
     """Whether the op gives the same values each time it is given the same operands."""
     return not op.tags & {"uninitialised", "random"}
+
+
+def is_late(node: Node) -> bool:
+    """Whether a value depends on an array of the caller that the graph has stored to, or cannot be made twice."""
+    stack, seen = [node], set()
+    while stack:
+        node = stack.pop()
+        if node in seen or node.kind != "call":
+            continue
+        seen.add(node)
+        if (node.target == "store" and buffer(node).kind == "placeholder") or not repeats(node.op):
+            return True
+        stack.extend(node.inputs)
+    return False

@@ -24,7 +24,7 @@ def drop_dead(graph: Graph) -> Graph:
         if node in live or _is_root(node, owner[node]):
             live.add(node)
             live.update(node.inputs)
-    return graph if len(live) == len(graph) else _Keep(graph, live).run()
+    return graph if len(live) == len(graph) else Keep(graph, live).run()
 
 
 def _is_root(node: Node, owner: Node) -> bool:
@@ -33,7 +33,9 @@ def _is_root(node: Node, owner: Node) -> bool:
     return node.kind == "call" and (may_warn(node) or (node.target == "store" and owner.kind == "placeholder"))
 
 
-class _Keep(Transformer):
+class Keep(Transformer):
+    """Copies the nodes that are wanted, and all placeholders."""
+
     def __init__(self, graph: Graph, live: set[Node]) -> None:
         super().__init__(graph)
         self.live = live

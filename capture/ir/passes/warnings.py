@@ -16,22 +16,26 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Node, buffer, map_nodes
-from capture.ir.op import Join, ViewOf
+from capture.ir.op import Gather, Join, Leave, Measure, ViewOf
 from capture.ir.types import ArrayType, NumberType
 
 QUIET, DIVIDES = "quiet", "divides"
 _SILENT = (ViewOf, Join)
+_RAISING = (Gather, Leave, Measure)
 
 
 def may_warn(node: Node) -> bool:
     """Whether the node, a call, may warn or raise."""
     if node.kind != "call" or isinstance(node.op.lower, _SILENT) or QUIET in node.op.tags:
         return False
-    if node.op.is_extern:
+    if node.op.is_extern or isinstance(node.op.lower, _RAISING):
         return True
     operands = [dtype for operand in node.args if (dtype := _dtype(operand)) is not None]
     if node.target == "store":
-        return len(operands) == 2 and _cast_may_warn(operands[1], buffer(node).type.dtype)
+        dtype, value = buffer(node).type.dtype, _dtype(node.args[1])
+        if len(node.args) > 2 or (node.params["combine"] and dtype.kind == "f"):
+            return True  # a place may not exist
+        return value is not None and _cast_may_warn(value, dtype)
     if node.op.label == "cast":
         return any(_cast_may_warn(dtype, node.type.dtype) for dtype in operands)
     if node.type.dtype.kind == "f":

@@ -1,0 +1,65 @@
+"""What must be done before each unit.
+
+In: units with what they read and write. Out: ``unit.before``: the writers of what a unit reads, the readers of what it
+overwrites, whatever finds out the sizes that it needs; and whatever may give the call up comes before all that the
+caller can see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from capture.errors import BackendError
+from capture.inductor.loops import Memory
+from capture.ir.graph import buffer
+
+if TYPE_CHECKING:
+    from capture.inductor.lower import Lowered, Unit
+
+
+def order_units(lowered: Lowered) -> None:
+    """What must be done before each unit: writers of what it reads, and readers of what it overwrites."""
+    last: dict[Memory, list[Unit]] = {}
+    readers: dict[Memory, list[Unit]] = {}
+    measures = {unit.node.type.size: unit for unit in lowered.units if unit.kind == "measure"}
+    for unit in lowered.units:
+        for read in unit.reads:
+            unit.before.update(lowered.writers.get(read.leaf, ()))
+            memory = lowered.memory.get(buffer(read.leaf))
+            if memory is not None:
+                unit.before.update(last.get(memory, ()))
+                readers.setdefault(memory, []).append(unit)
+        if unit.node.target == "store" and unit.memory is not None:
+            unit.before.update(last.get(unit.memory, ()))
+            unit.before.update(readers.pop(unit.memory, ()))
+        if unit.memory is not None:
+            if unit.node.target == "store":
+                last[unit.memory] = [unit]
+            else:
+                last.setdefault(unit.memory, []).append(unit)
+        unit.before.update(measures[symbol] for symbol in unit.sizes & measures.keys())
+        unit.before.discard(unit)
+    _leave_before_writing(lowered)
+
+
+def _leave_before_writing(lowered: Lowered) -> None:
+    """Whatever may give the call up comes before anything is written that the caller sees."""
+    leaving = [unit for unit in lowered.units if not unit.is_loop]
+    writing = [unit for unit in lowered.units if unit.memory is not None and unit.memory.kind == "input"]
+    if not leaving or not writing:
+        return
+    behind = _units_behind(lowered, writing)
+    for unit in writing:
+        unit.before.update(other for other in leaving if other not in behind)
+    if any(unit.kind == "leave" for unit in behind):
+        raise BackendError("a test depends on what was written before it")
+
+
+def _units_behind(lowered: Lowered, writing: Sequence[Unit]) -> set[Unit]:
+    """The units that need what is written to the caller's memory, and externs that the program has behind it."""
+    behind = set(writing)
+    for unit in lowered.units[writing[0].number + 1 :]:
+        if unit.kind == "extern" or not behind.isdisjoint(unit.before):
+            behind.add(unit)
+    return behind

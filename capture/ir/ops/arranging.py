@@ -1,0 +1,235 @@
+"""Arrays repeated, padded, cut and turned: copies and views of parts, all of them loops or views.
+
+In: ``np.repeat(x, 2, axis=0)``, ``np.tile(x, 3)``, ``np.pad(x, 1)``, ``np.split(x, 5)``, ``np.rot90(x)``. Out: the
+elements of a broadcast view in new memory, gathers at constant places, views.
+
+>>> graph.call("repeat", x, repeats=2, axis=0)       # filled(broadcast_to(expand(x)), shape=(6, 4))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Flatten, ListLiteral, define
+from capture.ir.ops.common import (
+    QUIET,
+    allocated,
+    is_literal,
+    known_layout,
+    number_of_elements,
+    one_axis,
+    operand_type,
+    require_array,
+    static,
+    surely_more,
+)
+from capture.ir.ops.views import raveled
+from capture.ir.shapes import Size, floordiv
+from capture.ir.sizes import same
+from capture.ir.types import ArrayType
+
+MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0]]
+
+
+# The elements of a view in new memory -----------------------------------------------------------------------------
+def _infer_filled(a: Any, shape: tuple[Size, ...]) -> ArrayType:
+    base = require_array(a, "a copy")
+    if not same(number_of_elements(base.shape), number_of_elements(shape)):
+        raise CannotInfer("a copy with another number of elements")
+    return allocated(base.dtype, shape)
+
+
+def _filled(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    result = np.empty(shape, a.dtype)
+    result.reshape(a.shape)[...] = a
+    return result
+
+
+define(
+    name="filled",
+    signature="a, shape",
+    operands=("a",),
+    infer=_infer_filled,
+    reference=_filled,
+    lower=Flatten(),
+    tags=QUIET,
+    samples=((MATRIX, {"shape": (3, 2)}), (MATRIX, {"shape": (6,)})),
+)
+
+
+def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
+    base, count = require_array(operand_type(a), "repeat"), static(repeats, "the number of repeats")
+    if count < 0:
+        raise CannotInfer("repeats may not contain negative values.")
+    if axis is None:
+        a, axis = raveled(graph, a), 0
+        base = a.type
+    axis = one_axis(axis, base.ndim)
+    before, after = base.shape[: axis + 1], base.shape[axis + 1 :]
+    spread = graph.call("broadcast_to", graph.call("expand", a, axes=(axis + 1,)), shape=(*before, count, *after))
+    return graph.call("filled", spread, shape=(*before[:-1], before[-1] * count, *after))
+
+
+define(
+    name="repeat",
+    signature="a, repeats, axis=None",
+    operands=("a",),
+    calls=(np.repeat,),
+    methods=("repeat",),
+    expand=_repeat,
+)
+
+
+def _tile(graph: Any, A: Any, reps: Any) -> Any:
+    """A view of a new array, as NumPy reshapes the last of its copies."""
+    base = require_array(operand_type(A), "tile")
+    counts = tuple(static(count, "reps") for count in (reps if isinstance(reps, tuple) else (reps,)))
+    if min(counts, default=0) < 0 or all(count == 1 for count in counts) or not base.ndim:
+        raise CannotInfer("tile that copies or refuses")
+    if not surely_more(number_of_elements(base.shape), 0):
+        raise CannotInfer("tile of nothing, which is a view")
+    ndim = max(base.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = (1,) * (ndim - base.ndim) + base.shape
+    spread = graph.call("expand", A, axes=tuple(range(ndim - base.ndim))) if ndim > base.ndim else A
+    spread = graph.call("expand", spread, axes=tuple(range(0, 2 * ndim, 2)))
+    pairs = tuple(size for pair in zip(counts, shape, strict=True) for size in pair)
+    spread = graph.call("broadcast_to", spread, shape=pairs)
+    flat = graph.call("filled", spread, shape=(number_of_elements(pairs),))
+    return graph.call("reshape", flat, shape=tuple(size * count for size, count in zip(shape, counts, strict=True)))
+
+
+define(name="tile", signature="A, reps", operands=("A",), calls=(np.tile,), expand=_tile)
+
+
+# pad --------------------------------------------------------------------------------------------------------------
+PLACED = ("edge", "reflect", "symmetric", "wrap")
+"""Modes whose elements are elements of the array, at places that depend on its shape only."""
+
+
+def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0) -> Any:
+    base = require_array(operand_type(array), "pad")
+    widths = _pad_widths(pad_width, base.ndim)
+    if mode == "constant":
+        return _surrounded(graph, array, widths, constant_values)
+    if mode not in PLACED or is_literal(constant_values) is False or not base.ndim:
+        raise CannotInfer(f"pad with mode={mode!r}")
+    order = "F" if is_only_f(base) else "C"
+    for axis, (before, after) in enumerate(widths):
+        size = static(base.shape[axis], "a padded size")
+        if not size:
+            raise CannotInfer("can't extend empty axis")
+        places = graph.constant(np.pad(np.arange(size), (before, after), mode))
+        array = graph.call("gather", array, places, axes=(axis,), place=axis, order=order)
+    return array
+
+
+def is_only_f(array: ArrayType) -> bool:
+    layout = known_layout(array)
+    return bool(layout.is_f and not layout.is_c)
+
+
+def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    """``pad_width`` as NumPy broadcasts it: before and after, for each axis."""
+    try:
+        pairs = np.broadcast_to(np.array(_as_lists(pad_width)), (ndim, 2))
+    except ValueError as error:
+        raise CannotInfer(str(error)) from None
+    if pairs.dtype.kind not in "iu" or (pairs < 0).any():
+        raise CannotInfer("index can't contain negative values")
+    return [(int(before), int(after)) for before, after in pairs]
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(item) for item in value] if isinstance(value, tuple) else static(value, "a pad width")
+
+
+def _surrounded(graph: Any, array: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
+    """The array in the middle of a new one."""
+    base = array.type
+    if not is_literal(value):
+        raise CannotInfer("pad with values that are no number")
+    shape = tuple(before + size + after for size, (before, after) in zip(base.shape, widths, strict=True))
+    order = tuple(reversed(range(base.ndim))) if is_only_f(base) else None
+    result = graph.call("full", value, shape=shape, dtype=base.dtype, order=order)
+    middle = tuple(slice(before, before + size) for size, (before, _) in zip(base.shape, widths, strict=True))
+    return graph.store(graph.call("getitem", result, key=middle), array)
+
+
+define(
+    name="pad",
+    signature="array, pad_width, mode='constant', *, constant_values=0",
+    operands=("array",),
+    calls=(np.pad,),
+    expand=_pad,
+)
+
+
+# split ------------------------------------------------------------------------------------------------------------
+def _cuts(size: Size, sections: Any, even: bool) -> list[Size]:
+    """Where the parts begin, and the end of the last one."""
+    if isinstance(sections, tuple):
+        bounds = [static(bound, "a bound") for bound in sections]
+        return [0, *bounds, size]
+    count, whole = static(sections, "the number of sections"), static(size, "the size of what is split")
+    if count <= 0 or (even and whole % count):
+        raise CannotInfer("array split does not result in an equal division")
+    each, more = floordiv(whole, count), whole % count
+    starts: list[Size] = [0]
+    for number in range(count):
+        starts.append(starts[-1] + each + (number < more))
+    return starts
+
+
+def _split(even: bool, fixed: int | None = None, least: int = 1) -> Any:
+    def expand(graph: Any, ary: Any, indices_or_sections: Any, axis: Any = 0) -> ListLiteral:
+        base = require_array(operand_type(ary), "split")
+        if base.ndim < least:
+            raise CannotInfer("split of an array of fewer axes")
+        axis = one_axis(axis if fixed is None else 0 if fixed == 1 and base.ndim == 1 else fixed, base.ndim)
+        cuts = _cuts(base.shape[axis], indices_or_sections, even)
+        whole = (slice(None),) * axis
+        return ListLiteral(
+            graph.call("getitem", ary, key=(*whole, slice(start, stop)))
+            for start, stop in pairwise(cuts)
+        )
+
+    return expand
+
+
+for _name, _function, _expand, _signature in (
+    ("array_split", np.array_split, _split(False), "ary, indices_or_sections, axis=0"),
+    ("split", np.split, _split(True), "ary, indices_or_sections, axis=0"),
+    ("hsplit", np.hsplit, _split(True, 1), "ary, indices_or_sections"),
+    ("vsplit", np.vsplit, _split(True, 0, 2), "ary, indices_or_sections"),
+    ("dsplit", np.dsplit, _split(True, 2, 3), "ary, indices_or_sections"),
+):
+    define(name=_name, signature=_signature, operands=("ary",), calls=(_function,), expand=_expand)
+
+
+# rot90 ------------------------------------------------------------------------------------------------------------
+def _rot90(graph: Any, m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    """Turns by quarters, as NumPy's: flips and transpositions, all views."""
+    base = require_array(operand_type(m), "rot90")
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise CannotInfer("len(axes) must be 2.")
+    one, other = (one_axis(axis, base.ndim) for axis in axes)
+    if one == other:
+        raise CannotInfer("Axes must be different.")
+    turns = static(k, "k") % 4
+    order = list(range(base.ndim))
+    order[one], order[other] = order[other], order[one]
+    if turns == 0:
+        return graph.call("getitem", m, key=(slice(None),))
+    if turns == 2:
+        return graph.call("flip", graph.call("flip", m, axis=one), axis=other)
+    if turns == 1:
+        return graph.call("permute", graph.call("flip", m, axis=other), axes=tuple(order))
+    return graph.call("flip", graph.call("permute", m, axes=tuple(order)), axis=other)
+
+
+define(name="rot90", signature="m, k=1, axes=(0, 1)", operands=("m",), calls=(np.rot90,), expand=_rot90)

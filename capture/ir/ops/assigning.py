@@ -1,0 +1,204 @@
+"""Assignment to elements: what ``x[key] = value`` writes where.
+
+In: an array, a key of any kind, a value. Out: ``Assigned``: a view, the value to store into it, and the places in it
+for keys with arrays of integers.
+
+A mask that takes one value for each of its rows becomes a choice at every element: ``x[x < 0] = 0`` is the store of
+``where(x < 0, 0, x)``, in place, in vectors. A mask with an array of values is the places where it is true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer
+from capture.ir.ops.advanced import Places, is_advanced, places_of_key, whole_mask
+from capture.ir.ops.common import (
+    broadcast_shapes,
+    is_literal,
+    number_of_elements,
+    one_axis,
+    operand_type,
+    require_array,
+)
+from capture.ir.ops.creation import literal_as
+from capture.ir.ops.diagonals import diagonal_of_flat
+from capture.ir.ops.gathering import places_along, places_of
+from capture.ir.ops.indexing import region_of
+from capture.ir.ops.masks import mask_of, true_places
+from capture.ir.ops.strides import contiguity
+from capture.ir.ops.views import raveled
+from capture.ir.sizes import same_shape
+from capture.ir.types import ArrayType
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """``value`` is stored into ``view``, or to ``places`` in it."""
+
+    view: Any
+    value: Any
+    places: Places | None = None
+
+
+def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
+    """What ``a[key] = value`` writes."""
+    if not is_advanced(key):
+        view, _ = region_of(graph, a, key)
+        return Assigned(view, value)
+    if (mask := whole_mask(graph, a, key)) is not None:
+        return masked(graph, a, mask, value)
+    places = places_of_key(graph, a, key)
+    return Assigned(places.view, in_front(graph, value, places), places)
+
+
+def masked(graph: Any, a: Any, mask: Any, value: Any) -> Assigned:
+    """``a[mask] = value`` for a mask of the whole array."""
+    base = require_array(operand_type(a), "assignment")
+    type_ = operand_type(value)
+    if is_single(type_):
+        return Assigned(a, graph.call("where", mask, stored_as(graph, value, base.dtype), a))
+    if not isinstance(type_, ArrayType) or type_.ndim != 1:
+        raise CannotInfer("assignment of several axes through a mask")
+    axes = tuple(range(base.ndim))
+    places = Places(a, true_places(graph, mask, type_.shape[0]), axes, 0)
+    return Assigned(a, value, places)
+
+
+def is_single(type_: Any) -> bool:
+    """One value for all elements, whose conversion cannot fail."""
+    return not isinstance(type_, ArrayType) or type_.scalar
+
+
+def stored_as(graph: Any, value: Any, dtype: np.dtype) -> Any:
+    """One value, converted as an assignment converts it, without a warning."""
+    if is_literal(value):
+        return literal_as(value, dtype)
+    type_ = operand_type(value)
+    if not isinstance(type_, ArrayType):
+        raise CannotInfer("assignment through a mask of a number that changes")
+    if type_.dtype == dtype:
+        return value
+    if not np.can_cast(type_.dtype, dtype, "safe"):
+        raise CannotInfer("assignment through a mask that converts")
+    return graph.call("astype", value, dtype=dtype)
+
+
+def in_front(graph: Any, value: Any, places: Places) -> Any:
+    """A value with the axes of the places in front, as stores take it."""
+    type_ = operand_type(value)
+    if not places.place or not isinstance(type_, ArrayType) or type_.scalar:
+        return value
+    count = len(broadcast_shapes(index.type.shape for index in places.indices))
+    ndim = count + places.view.type.ndim - len(places.axes)
+    if type_.ndim > ndim:
+        raise CannotInfer("could not broadcast input array")
+    if type_.ndim < ndim:
+        value = graph.call("expand", value, axes=tuple(range(ndim - type_.ndim)))
+    moved = range(places.place, places.place + count)
+    axes = (*moved, *(axis for axis in range(ndim) if axis not in moved))
+    return graph.call("permute", value, axes=axes)
+
+
+
+
+# NumPy's functions that write their first argument ----------------------------------------------------------------
+def flat_view(graph: Any, a: Any) -> Any:
+    """All elements along one axis, in the array's own memory."""
+    base = require_array(operand_type(a), "assignment")
+    if not contiguity(base, a):
+        raise CannotInfer("the elements of the array are no row of memory")
+    return a if base.ndim == 1 else graph.call("reshape", a, shape=(number_of_elements(base.shape),))
+
+
+def put(graph: Any, a: Any, ind: Any, v: Any, mode: Any = "raise") -> Assigned:
+    """``np.put``: the places are those of the flattened array."""
+    index = places_of(graph, ind)
+    value = value_of(graph, v)
+    if mode != "raise" or not np.can_cast(index.type.dtype, np.intp, "safe"):
+        raise CannotInfer(f"put with mode={mode!r} at places of {index.type.dtype}")
+    index = raveled(graph, index) if index.type.ndim > 1 else index
+    type_ = operand_type(value)
+    if isinstance(type_, ArrayType) and type_.shape:
+        value = raveled(graph, value)
+        if not same_shape(value.type.shape, index.type.shape):
+            raise CannotInfer("put of values that are repeated or left out")
+    view = flat_view(graph, a)
+    if index.type.scalar or not index.type.ndim:
+        raise CannotInfer("put at one place")
+    return Assigned(view, value, Places(view, (index,), (0,), 0))
+
+
+def value_of(graph: Any, value: Any) -> Any:
+    """A value as users give it; a list of numbers is an array, one of a single number that number."""
+    if not isinstance(value, tuple):
+        return value
+    if not value or not all(map(is_literal, value)):
+        raise CannotInfer("a value that is a list of other things than numbers")
+    return value[0] if len(value) == 1 else graph.constant(np.array(value))
+
+
+def place(graph: Any, arr: Any, mask: Any, vals: Any) -> Assigned:
+    """``np.place`` of a single value; several are taken in turn, which is left to NumPy."""
+    value = value_of(graph, vals)
+    if not is_single(operand_type(value)):
+        raise CannotInfer("place of several values")
+    return chosen(graph, arr, mask, value)
+
+
+def putmask(graph: Any, a: Any, mask: Any, values: Any) -> Assigned:
+    """``np.putmask``, of one value or of one for each element."""
+    value = value_of(graph, values)
+    type_ = operand_type(value)
+    if not is_single(type_) and not same_shape(type_.shape, operand_type(a).shape):
+        raise CannotInfer("putmask of values that are repeated")
+    return chosen(graph, a, mask, value)
+
+
+def copyto(graph: Any, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Assigned:
+    """``np.copyto``."""
+    base, type_ = require_array(operand_type(dst), "copyto"), operand_type(src)
+    kind = type_.dtype if isinstance(type_, ArrayType) else np.min_scalar_type(src) if is_literal(src) else None
+    if kind is None or casting != "same_kind" or not np.can_cast(kind, base.dtype, "same_kind"):
+        raise CannotInfer("copyto that converts, or by another rule")
+    if where is True:
+        return Assigned(dst, src)
+    return chosen(graph, dst, where, src)
+
+
+def chosen(graph: Any, a: Any, mask: Any, value: Any) -> Assigned:
+    """``value`` where the mask is true, what is there elsewhere."""
+    base, mask = require_array(operand_type(a), "assignment"), mask_of(graph, mask)
+    if not same_shape(broadcast_shapes([mask.type.shape, base.shape]), base.shape):
+        raise CannotInfer("a mask of another shape")
+    return Assigned(a, graph.call("where", mask, stored_as(graph, value, base.dtype), a))
+
+
+def put_along_axis(graph: Any, arr: Any, indices: Any, values: Any, axis: Any) -> Assigned:
+    base, index = require_array(operand_type(arr), "put_along_axis"), places_of(graph, indices)
+    if axis is None:
+        raise CannotInfer("put_along_axis of the flattened array")
+    found = places_along(graph, base.shape, index, one_axis(axis, base.ndim))
+    return Assigned(arr, value_of(graph, values), Places(arr, tuple(found), tuple(range(base.ndim)), 0))
+
+
+def fill_diagonal(graph: Any, a: Any, val: Any, wrap: Any = False) -> Assigned:
+    """Of a matrix in C order."""
+    base = require_array(operand_type(a), "fill_diagonal")
+    if base.ndim != 2 or wrap is not False or not contiguity(base, a) or not is_single(operand_type(val)):
+        raise CannotInfer("fill_diagonal of this array, or with these values")
+    return Assigned(diagonal_of_flat(graph, a), val)
+
+
+def combined_at(graph: Any, a: Any, indices: Any, b: Any) -> Assigned:
+    """``ufunc.at``: the places of a key, the value in front."""
+    if not is_advanced(indices):
+        raise CannotInfer("ufunc.at of a view")
+    if (mask := whole_mask(graph, a, indices)) is not None:
+        places = Places(a, true_places(graph, mask), tuple(range(operand_type(a).ndim)), 0)
+    else:
+        places = places_of_key(graph, a, indices)
+    return Assigned(places.view, in_front(graph, value_of(graph, b), places), places)

@@ -1,0 +1,249 @@
+"""Choices between arrays, and the arithmetic of places.
+
+In: ``np.choose(i, (x, y))``, ``np.select``, ``np.ravel_multi_index``, ``np.unravel_index``, ``np.tril_indices``,
+``np.ix_``, ``np.bincount``. Out: ``where`` nodes, integer arithmetic, constants, stores; with a test in front of what
+NumPy would raise for.
+
+>>> graph.call("np_choose", i, (x, y))       # where(equal(i, 0), x, y), unless some i is neither 0 nor 1
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, define
+from capture.ir.ops.common import (
+    broadcast_shapes,
+    is_literal,
+    known_layout,
+    operand_type,
+    promoted,
+    require_array,
+    require_value,
+    shape_of,
+    static,
+    surely_more,
+)
+from capture.ir.ops.gathering import INT64, literal_array, places_of
+from capture.ir.ops.masks import mask_of, true_places
+from capture.ir.passes.aliasing import is_late
+from capture.ir.passes.index_range import index_range
+from capture.ir.shapes import Symbol
+from capture.ir.types import ArrayType
+
+
+def require(graph: Any, fails: Any) -> None:
+    """Leave the call to plain Python where an element of ``fails`` is true."""
+    graph.call("leave_if", graph.call("any", fails, axis=None) if fails.type.shape else fails)
+
+
+def require_below(graph: Any, index: Any, size: int) -> None:
+    """Leave where not ``0 <= index < size``."""
+    bad = graph.call("logical_or", graph.call("less", index, 0), graph.call("greater_equal", index, size))
+    require(graph, bad)
+
+
+def _in_c_order(node: Any) -> Any:
+    """A result that NumPy would lay out in C order, when this one is."""
+    if not node.type.shape or not known_layout(node.type).is_c:
+        raise CannotInfer("a choice in another memory order")
+    return node
+
+
+def _choose(graph: Any, a: Any, choices: Any) -> Any:
+    index = require_array(operand_type(a), "choose")
+    if not isinstance(choices, tuple) or not choices or index.dtype.kind not in "iu":
+        raise CannotInfer("choose of anything but a tuple, or with no integers")
+    arrays = [operand_type(choice) for choice in choices]
+    if not all(isinstance(array, ArrayType) for array in arrays):
+        raise CannotInfer("choose between numbers")
+    dtype = promoted(arrays)
+    require_below(graph, a, len(choices))
+    found: Any = graph.call("astype", choices[-1], dtype=dtype)
+    for number in reversed(range(len(choices) - 1)):
+        is_chosen = graph.call("equal", a, number)
+        found = graph.call("where", is_chosen, graph.call("astype", choices[number], dtype=dtype), found)
+    if len(choices) == 1 or found.type.shape != broadcast_shapes([index.shape, *(array.shape for array in arrays)]):
+        raise CannotInfer("choose that broadcasts what is chosen from")
+    return _in_c_order(found)
+
+
+define(name="np_choose", signature="a, choices", operands=("a", "choices"), calls=(np.choose,), methods=("choose",),
+       expand=_choose)  # fmt: skip
+
+
+def _select(graph: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The first condition that holds decides."""
+    conditions, choices = (items if isinstance(items, tuple) else () for items in (condlist, choicelist))
+    if not conditions or len(conditions) != len(choices):
+        raise CannotInfer("list of cases must be same length as list of conditions")
+    if any(require_array(operand_type(each), "a condition").dtype.kind != "b" for each in conditions):
+        raise CannotInfer("invalid entry in condlist: should be boolean ndarray")
+    values = (*choices, default)
+    dtype = promoted([operand_type(value) for value in values])
+    found: Any = _converted(graph, default, dtype)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        found = graph.call("where", condition, _converted(graph, choice, dtype), found)
+    shape = broadcast_shapes(shape_of(operand_type(value)) for value in (*conditions, *values))
+    if found.type.shape != shape or found.type.dtype != dtype:
+        raise CannotInfer("select whose last choice broadcasts")
+    return _in_c_order(found)
+
+
+def _converted(graph: Any, value: Any, dtype: np.dtype) -> Any:
+    if is_literal(value):
+        return graph.constant(np.array(value, dtype)[()])
+    return value if operand_type(value).dtype == dtype else graph.call("astype", value, dtype=dtype)
+
+
+define(
+    name="select",
+    signature="condlist, choicelist, default=0",
+    operands=("condlist", "choicelist", "default"),
+    calls=(np.select,),
+    expand=_select,
+)
+
+
+# Places as numbers ------------------------------------------------------------------------------------------------
+def _dims(shape: Any) -> tuple[int, ...]:
+    dims = tuple(static(size, "a size") for size in (shape if isinstance(shape, tuple) else (shape,)))
+    if not dims or min(dims) < 1 or prod(dims) > np.iinfo(np.int64).max:
+        raise CannotInfer("invalid dims")
+    return dims
+
+
+def _ravel_multi_index(graph: Any, multi_index: Any, dims: Any) -> Any:
+    sizes = _dims(dims)
+    if not isinstance(multi_index, tuple) or len(multi_index) != len(sizes):
+        raise CannotInfer("parameter multi_index must be a sequence of length of dims")
+    total: Any = None
+    for index, size in zip(multi_index, sizes, strict=True):
+        require_value(operand_type(index), "an index")
+        if not np.can_cast(index.type.dtype, np.intp, "same_kind"):
+            raise CannotInfer("only int indices permitted")
+        wide = graph.call("astype", index, dtype=INT64) if index.type.dtype != INT64 else index
+        if wide.type.scalar:
+            raise CannotInfer("places that are single numbers")
+        require_below(graph, wide, size)
+        total = wide if total is None else graph.call("add", graph.call("multiply", total, size), wide)
+    return total if len(sizes) > 1 else graph.call("copy", total, order="K")
+
+
+define(
+    name="ravel_multi_index",
+    signature="multi_index, dims",
+    operands=("multi_index",),
+    calls=(np.ravel_multi_index,),
+    expand=_ravel_multi_index,
+)
+
+
+def _unravel_index(graph: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Of one number that the graph computes."""
+    sizes = _dims(shape)
+    type_ = require_value(operand_type(indices), "a place")
+    if not type_.scalar or not np.can_cast(type_.dtype, np.intp, "same_kind"):
+        raise CannotInfer("unravel_index of an array")
+    rest = graph.call("astype", indices, dtype=INT64) if type_.dtype != INT64 else indices
+    known = index_range(rest)
+    if known is None or known[0] < 0 or known[1] >= prod(sizes):
+        require_below(graph, rest, prod(sizes))
+    places = []
+    for size in reversed(sizes):
+        places.append(graph.call("remainder", rest, size))
+        rest = graph.call("floor_divide", rest, size)
+    return tuple(reversed(places))
+
+
+define(
+    name="unravel_index",
+    signature="indices, shape",
+    operands=("indices",),
+    calls=(np.unravel_index,),
+    expand=_unravel_index,
+)
+
+
+def _tri_indices(function: Any) -> Any:
+    def expand(graph: Any, n: Any, k: Any = 0, m: Any = None) -> tuple[Any, ...]:
+        sizes = [static(number, "a size") for number in (n, k) + (() if m is None else (m,))]
+        return tuple(graph.call("copy", graph.constant(places), order="C") for places in function(*sizes))
+
+    return expand
+
+
+for _name in ("tril_indices", "triu_indices"):
+    _function = getattr(np, _name)
+    define(name=_name, signature="n, k=0, m=None", operands=(), calls=(_function,), expand=_tri_indices(_function))
+
+
+def _ix(graph: Any, *args: Any) -> tuple[Any, ...]:
+    found = []
+    for number, arg in enumerate(args):
+        if isinstance(arg, tuple):
+            node = graph.call("copy", graph.constant(literal_array(arg)), order="C")
+        else:
+            node = places_of(graph, arg) if require_array(operand_type(arg), "ix_").dtype.kind != "b" else arg
+        if node.type.ndim != 1:
+            raise CannotInfer("Cross index must be 1 dimensional")
+        if node.type.dtype.kind == "b":
+            (node,) = true_places(graph, node)
+        shape = (1,) * number + node.type.shape + (1,) * (len(args) - number - 1)
+        found.append(graph.call("reshape", node, shape=shape))
+    return tuple(found)
+
+
+define(name="ix_", signature="*args", operands=("args",), calls=(np.ix_,), expand=_ix)
+
+
+# Counting ---------------------------------------------------------------------------------------------------------
+def _bincount(graph: Any, x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """Zeros, as many as the largest number says, to which ones or weights are added one after the other."""
+    base = require_array(operand_type(x), "bincount")
+    least = static(minlength, "minlength")
+    if base.ndim != 1 or not np.can_cast(base.dtype, np.intp, "safe") or least < 0:
+        raise CannotInfer("bincount of these numbers")
+    if not surely_more(base.shape[0], 0) or is_late(x):
+        raise CannotInfer("bincount whose size depends on what may be nothing, or on what was written")
+    require(graph, graph.call("less", x, 0))
+    largest = graph.call("astype", graph.call("max", x, axis=None), dtype=INT64)
+    most = graph.call("maximum", graph.call("add", largest, 1), least)
+    name = graph.new_name("bins")
+    graph.call("measure", most, count=name, most=None)
+    counts = graph.call("full", 0, shape=(Symbol(name, 0, None),), dtype=INT64 if weights is None else np.dtype("f8"))
+    added: Any = 1
+    if weights is not None:
+        if operand_type(weights).shape != base.shape or not np.can_cast(operand_type(weights).dtype, "f8", "safe"):
+            raise CannotInfer("The weights and list don't have the same length.")
+        raise CannotInfer("weights may overflow, at places whose number is not known")
+    return graph.store(counts, added, (x,), (0,), "add")
+
+
+define(
+    name="bincount",
+    signature="x, /, weights=None, minlength=0",
+    operands=("x", "weights"),
+    calls=(np.bincount,),
+    expand=_bincount,
+)
+
+
+def _count_nonzero(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """Along axes; the count of all is a Python int."""
+    require_array(operand_type(a), "count_nonzero")
+    if axis is None and not keepdims:
+        raise CannotInfer("count_nonzero of all gives a Python int")
+    return graph.call("sum", mask_of(graph, a), axis=axis, dtype=INT64, keepdims=keepdims)
+
+
+define(
+    name="count_nonzero",
+    signature="a, axis=None, *, keepdims=False",
+    operands=("a",),
+    calls=(np.count_nonzero,),
+    expand=_count_nonzero,
+)

@@ -1,0 +1,48 @@
+"""Put in front of the nodes whose size depends on data what tells the size.
+
+    %p = pick(%x, %m, count='trues')    →    %c = sum(%m, axis=(0,))
+                                              %n = measure(%c, count='trues')
+                                              %p = pick(%x, %m, count='trues')
+
+A size that was promised is tested instead: ``leave_if(not_equal(%c, 5))``. So is one that must not be zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from capture.ir.graph import Graph, Node, Transformer
+from capture.ir.op import Pack
+from capture.ir.shapes import Expr
+
+
+def count_masks(graph: Graph) -> Graph:
+    return _Counter(graph).run() if any(isinstance(node.op.lower, Pack) for node in graph.calls) else graph
+
+
+class _Counter(Transformer):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.known: set[Any] = set()
+
+    def call(self, node: Node) -> Any:
+        if isinstance(node.op.lower, Pack):
+            self.count(node)
+        return self.copy(node)
+
+    def count(self, node: Node) -> None:
+        mask, count = self.mapped(node.args[-1]), node.params["count"]
+        key = count if isinstance(count, str) else (mask, count)
+        if key in self.known:
+            return
+        self.known.add(key)
+        graph = self.graph
+        truth = mask if mask.type.dtype.kind == "b" else graph.call("not_equal", mask, 0)
+        total = graph.call("sum", truth, axis=tuple(range(mask.type.ndim)))
+        if isinstance(count, str):
+            if graph.known.is_tested(node.type.shape[0]):
+                graph.call("leave_if", graph.call("less", total, 1))
+            graph.call("measure", total, count=count, most=node.type.shape[0].high)
+            return
+        promised = graph.call("size_number", size=count) if isinstance(count, Expr) else count
+        graph.call("leave_if", graph.call("not_equal", total, promised))
