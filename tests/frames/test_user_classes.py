@@ -388,3 +388,15 @@ def test_a_cached_property_of_an_object_from_outside_is_kept_there():
     first = compiled(numbers(3))
     np.testing.assert_array_equal(vars(thing)["kept"], numbers(3) + 1)
     np.testing.assert_array_equal(compiled(numbers(3)), first)
+
+
+class Whole(int):
+    pass
+
+
+@pytest.mark.parametrize("number", [Size.LARGE, Whole(2)], ids=repr)
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int16"])
+def test_to_numpy_only_an_exact_int_is_weak(number, dtype):
+    run = captured(lambda x: (x * 2 + number, number - x, x > number, np.maximum(x, number)))
+    run(np.ones(3, dtype))
+    assert run.graphs >= 1

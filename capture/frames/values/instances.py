@@ -204,10 +204,6 @@ class ObjectValue(Instance, Opaque):
         tracer.guard(self.source, IsObject(self.example))
         return Constant(base.__new__(base, self.example) if base is not str else str.__str__(self.example))
 
-    def in_graph(self, tracer: Tracer) -> Any:
-        found = self.plain(tracer, int) if issubclass(self.cls, int) else self
-        return super().in_graph(tracer) if found is self else found.in_graph(tracer)
-
     def slot(self, tracer: Tracer, member: MemberDescriptorType) -> Value:
         assert self.source is not None
         name = member.__name__

@@ -17,7 +17,7 @@ import numpy as np
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import DifferentObject
 from capture.frames.values import instances, numbers, sets
-from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue
+from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue, graph_value
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute, require_plain
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
@@ -207,11 +207,23 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     if row is not None:
         return row(tracer, symbol, left, right)
     plain = tuple(instances.without_class(tracer, value, symbol) for value in (left, right))
+    if any(isinstance(value, FAMILIES) for value in plain):
+        plain = tuple(_strong(tracer, new, old) for new, old in zip(plain, (left, right), strict=True))
     if plain != (left, right) and not any(isinstance(value, Instance) for value in plain):
         return binary(tracer, symbol, *plain)
     if isinstance(left, Instance) or isinstance(right, Instance):
         return instances.binary(tracer, symbol, left, right)
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
+def _strong(tracer: Tracer, value: Value, given: Value) -> Value:
+    """A number of a subclass of int or float as NumPy takes it: only exact Python numbers are weak."""
+    if value is given or not isinstance(value, Constant) or type(value.value) not in (int, float):
+        return value
+    try:
+        return graph_value(tracer.graph.constant(np.array(value.value)[()]))
+    except TypeError:  # an int that no dtype holds
+        raise GraphBreak(f"{given.describe()} is too large for an array operation", "op") from None
 
 
 # Unary ------------------------------------------------------------------------------------------------------------
