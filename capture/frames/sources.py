@@ -27,6 +27,8 @@ from types import (
 )
 from typing import Any, ClassVar
 
+import numpy as np
+
 LARGEST_SIZE = 2**40
 """The largest size of an array that may be left open: only views that repeat themselves are longer."""
 
@@ -135,6 +137,8 @@ class Dimension(Part):
         return f"{self.whole.name()}.shape[{self.axis}]"
 
     def read(self, parent: Any, state: State) -> Any:
+        if type(parent) is not np.ndarray:  # whose shape may be a property of the user's
+            raise Absent
         return parent.shape[self.axis]
 
 

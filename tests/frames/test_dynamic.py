@@ -348,3 +348,21 @@ def test_a_growing_cache_compiles_twice():
     step = capture.compile(decoder.step, fullgraph=True)
     assert generate(step, 100, 16) == generate(decoder.step, 100, 16)
     assert len(step.__func__.variants) == 2
+
+
+class Shaped:
+    """Its shape is the user's code."""
+
+    @property
+    def shape(self):
+        raise AssertionError("user code ran")
+
+    def __mul__(self, other):
+        return "product"
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_looking_for_sizes_that_changed_runs_no_user_code(dynamic):
+    run = captured(lambda x: x * 2, dynamic=dynamic)
+    run(matrix(3))
+    assert run.entry(Shaped()) == "product"
