@@ -7,7 +7,8 @@ variant fails now; with ``True`` all sizes and int arguments; with ``False`` non
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,15 +66,11 @@ def _numbers(guards: Iterable[Guard], state: State) -> dict[Source, int]:
             unknown.add(guard.source)
         elif isinstance(guard.check, EqualsConstant) and type(guard.check.value) in (int, float):
             values.setdefault(guard.source, set()).add(guard.check)
-    found = {source: len(values.get(source, ())) for source in unknown}
-    for source, checks in values.items():
-        try:
-            value = resolve(source, state)
-        except Absent:
-            continue
-        if not any(check.holds(value) or type(check.value) is not type(value) for check in checks):
-            found[source] = len(checks)
-    return found
+
+    def is_new(value: Any, checks: set[EqualsConstant]) -> bool:
+        return not any(check.holds(value) or type(check.value) is not type(value) for check in checks)
+
+    return _open(values, unknown, state, is_new)
 
 
 def _sizes(guards: Iterable[Guard], state: State) -> dict[Source, int]:
@@ -88,12 +85,16 @@ def _sizes(guards: Iterable[Guard], state: State) -> dict[Source, int]:
                     unknown.add(place)
                 else:
                     sizes.setdefault(place, set()).add(size)
-    found: dict[Source, int] = {place: len(sizes.get(place, ())) for place in unknown}
-    for source, seen in sizes.items():
-        try:
-            size = resolve(source, state)
-        except (Absent, AttributeError, IndexError):
-            continue
-        if size not in seen:
-            found[source] = len(seen)
+    return _open(sizes, unknown, state, lambda size, seen: size not in seen)
+
+
+def _open(
+    values: Mapping[Source, set[Any]], unknown: set[Source], state: State, is_new: Callable[[Any, set[Any]], bool]
+) -> dict[Source, int]:
+    """Places that are open in a variant, or hold a new value; each with how many values of it have variants."""
+    found = {source: len(values.get(source, ())) for source in unknown}
+    for source, seen in values.items():
+        with contextlib.suppress(Absent):
+            if is_new(resolve(source, state), seen):
+                found[source] = len(seen)
     return found

@@ -32,7 +32,7 @@ from capture.frames.values.functions import BoundMethodValue, CellValue, Closure
 from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValue
 from capture.frames.values.iterators import (
-    DictIterator,
+    CountedIterator,
     EnumerateIterator,
     ReversedIterator,
     SequenceIterator,
@@ -40,7 +40,7 @@ from capture.frames.values.iterators import (
 )
 from capture.frames.values.library import GetterValue, NullContextValue, PartialValue
 from capture.frames.values.numbers import NumberValue
-from capture.frames.values.sets import SetIterator, SetValue
+from capture.frames.values.sets import SetValue
 from capture.frames.values.streams import STREAMS
 from capture.ir import op as ops
 from capture.ir.graph import Node, region
@@ -53,8 +53,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     ViewValue: lambda value: (value.owner,),
     MethodValue: lambda value: (value.owner,),
     SequenceIterator: lambda value: (value.over,),
-    DictIterator: lambda value: (value.over,),
-    SetIterator: lambda value: (value.over,),
+    CountedIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
     EnumerateIterator: lambda value: (value.inner,),
     ZipIterator: lambda value: value.inners,

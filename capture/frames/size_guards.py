@@ -19,7 +19,7 @@ import numpy as np
 
 from capture.frames.guards import Check, Guard
 from capture.frames.sources import Dimension, Source
-from capture.ir.shapes import Expr, Relation, Size, Symbol, evaluate, holds, to_python
+from capture.ir.shapes import Relation, Size, Symbol, evaluate, holds
 from capture.ir.shapes.dialect import Dialect
 from capture.ir.shapes.expr import FloorDiv, Max, Min, Mod
 
@@ -106,10 +106,6 @@ class _Words(Dialect):
 def in_words(relation: Relation, names: Mapping[str, str]) -> str:
     dialect = _Words(names)
     return f"{dialect.bound(relation.left, 0)} {relation.op} {dialect.bound(relation.right, 0)}"
-
-
-def size_in_words(size: Size, names: Mapping[str, str]) -> str:
-    return _Words(names).bound(size, 0) if isinstance(size, Expr) else to_python(size)
 
 
 def relation_guard(relation: Relation, places: Mapping[str, Source], line: int | None, why: str) -> Guard:

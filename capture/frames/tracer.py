@@ -44,11 +44,10 @@ from capture.frames.values.exceptions import ExceptionValue, OnStack, Raised
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, MethodValue
 from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import Instance, ObjectValue
-from capture.frames.values.iterators import DictIterator, IteratorValue, SequenceIterator
+from capture.frames.values.iterators import CountedIterator, IteratorValue, SequenceIterator
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
-from capture.frames.values.sets import SetIterator
 from capture.frames.values.sizes import Sizes
 from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
@@ -446,12 +445,12 @@ class Tracer:
 
     def iterator(self, over: Value) -> IteratorValue:
         if isinstance(over, Constant) and type(over.value) is frozenset:
-            return SetIterator(over)
+            return CountedIterator(over)
         return UserIterator(over) if isinstance(over, Instance) else SequenceIterator(over)
 
     def dict_iterator(self, owner: DictValue, over: DictValue | ViewValue) -> Value:
         self.journal.set(owner, "iterated", True)
-        return DictIterator(over)
+        return CountedIterator(over)
 
     def global_value(self, frame: Frame, name: str) -> Value:
         """A global, or else a builtin, of a frame's function."""

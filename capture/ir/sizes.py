@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from capture.ir.op import CannotInfer
-from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, eq, holds, le
+from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, broadcast, eq, le
 
 
 class UnknownSize(CannotInfer):
@@ -75,26 +75,23 @@ def ask(relation: Relation) -> bool:
     return _asked.get().answer(relation)
 
 
-def is_implied(relation: Relation) -> bool:
-    """Whether the relation is known to hold already; nothing is noted."""
-    return _asked.get().facts.implied(relation)
-
-
-def holds_for(relation: Relation) -> bool:
-    """``ask``, or at once for what needs no facts."""
-    left, right = relation.left, relation.right
-    if isinstance(left, int) and isinstance(right, int):
-        return holds(relation, {})
-    return (relation.op == "==" and left == right) or ask(relation)
-
-
 def same(a: Size, b: Size) -> bool:
     """Whether two sizes are equal."""
-    return a == b if isinstance(a, int) and isinstance(b, int) else holds_for(eq(a, b))
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    return a == b or ask(eq(a, b))
 
 
 def same_shape(a: tuple[Size, ...], b: tuple[Size, ...]) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
+
+
+def broadcast_together(a: Size, b: Size) -> Size:
+    """The size of two dims together; ``ValueError`` where they cannot be combined."""
+    while True:
+        size, needed = broadcast(a, b, _asked.get().facts)
+        if needed is None or ask(needed):
+            return size
 
 
 def at_least(size: Size, bound: Size) -> bool:

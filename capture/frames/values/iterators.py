@@ -13,7 +13,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values.arrays import ArrayValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
+from capture.frames.values.containers import ListValue, TupleValue
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -100,12 +100,12 @@ class SequenceIterator(IteratorValue):
                 build.set_state(self.index)
 
 
-class DictIterator(IteratorValue):
-    """``iter`` of a known dict or of its keys, values or items, at a position."""
+class CountedIterator(IteratorValue):
+    """``iter`` of a known dict, of its keys, values or items, or of a set, at a position."""
 
     __slots__ = ("index", "over")
 
-    def __init__(self, over: DictValue | ViewValue) -> None:
+    def __init__(self, over: Value) -> None:
         super().__init__()
         self.over = over
         self.index = 0
@@ -121,7 +121,7 @@ class DictIterator(IteratorValue):
         return item
 
     def rebuild(self, build: Builder) -> None:
-        """A dict's iterator has no state that could be set; and it notices when the dict grows."""
+        """Such iterators have no state that could be set, and notice when what they go over grows."""
         build.constant(advanced)
         build.value(self.over)
         build.iterate()

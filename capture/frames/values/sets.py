@@ -21,7 +21,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, SequenceValue, call_row, plain_key
-from capture.frames.values.iterators import IteratorValue, advanced
+from capture.frames.values.iterators import CountedIterator, IteratorValue
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -63,7 +63,7 @@ class SetValue(Value):
 
     def iterate(self, tracer: Tracer) -> Value:
         tracer.journal.set(self, "fixed", True)
-        return SetIterator(self)
+        return CountedIterator(self)
 
     def concrete(self, tracer: Tracer) -> Any:
         return set(self.contents)
@@ -129,33 +129,6 @@ def follow(recipe: Recipe) -> set[Any]:
     for step in recipe.steps:
         take(contents, step)
     return contents
-
-
-class SetIterator(IteratorValue):
-    """``iter`` of a set or frozenset."""
-
-    __slots__ = ("index", "over")
-
-    def __init__(self, over: SetValue | Constant) -> None:
-        super().__init__()
-        self.over = over
-        self.index = 0
-
-    def remaining(self, tracer: Tracer) -> int:
-        return self.over.length(tracer) - self.index
-
-    def advance(self, tracer: Tracer) -> Value | None:
-        if self.remaining(tracer) <= 0:
-            return None
-        tracer.journal.set(self, "index", self.index + 1)
-        return self.over.items(tracer)[self.index - 1]
-
-    def rebuild(self, build: Builder) -> None:
-        build.constant(advanced)
-        build.value(self.over)
-        build.iterate()
-        build.constant(self.index)
-        build.finish_call(2)
 
 
 def plain_items(tracer: Tracer, values: Value) -> list[Any]:

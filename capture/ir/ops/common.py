@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, ListLiteral
-from capture.ir.shapes import Expr, Size, eq
-from capture.ir.sizes import UnknownSize, at_least, holds_for, simplified
+from capture.ir.shapes import Expr, Size
+from capture.ir.sizes import UnknownSize, at_least, broadcast_together, simplified
 from capture.ir.types import (
     PYTHON_NUMBERS,
     ArrayType,
@@ -172,17 +172,10 @@ def promoted(operands: Sequence[Any]) -> np.dtype:
 
 # Shapes -----------------------------------------------------------------------------------------------------------
 def broadcast_sizes(a: Size, b: Size) -> Size:
-    if isinstance(b, int) and b == 1:
-        return a
-    if isinstance(a, int) and a == 1:
-        return b
-    ways = [(eq(a, b), b if isinstance(b, int) else a), (eq(a, 1), b), (eq(b, 1), a)]
-    if isinstance(b, Expr) and b.range[1] <= 1:  # x - x[:1]
-        ways.reverse()
-    for relation, size in ways:
-        if holds_for(relation):
-            return size
-    raise CannotInfer(f"operands could not be broadcast together: {a} and {b}")
+    try:
+        return broadcast_together(a, b)
+    except ValueError:
+        raise CannotInfer(f"operands could not be broadcast together: {a} and {b}") from None
 
 
 def broadcast_shapes(shapes: Iterable[Sequence[Size]]) -> tuple[Size, ...]:

@@ -441,7 +441,9 @@ def broadcast(a: Size, b: Size, facts: Facts) -> tuple[Size, Relation | None]:
     ('m', 'n == 1')
     """
     either = b if isinstance(b, int) else a
-    ways = ((either, eq(a, b)), (b, eq(a, 1)), (a, eq(b, 1)))
+    ways = [(either, eq(a, b)), (b, eq(a, 1)), (a, eq(b, 1))]
+    if isinstance(b, Expr) and b.range[1] <= 1:  # x - x[:1]
+        ways.reverse()
     verdicts = [facts.decide(relation) for _, relation in ways]
     for (size, _), verdict in zip(ways, verdicts, strict=True):
         if verdict:
