@@ -74,6 +74,7 @@ class _Numbers:
         self.lock = threading.Lock()
         self.filters: dict[int, Filter] = {}  # least recently entered first
         self.users: Counter[int] = Counter()
+        self.watched: set[int] = set()  # those whose functions are
 
     def enter(self, wanted: Filter) -> int | None:
         """The number of a filter; None while there are too many others."""
@@ -85,12 +86,34 @@ class _Numbers:
                 self.users[number] += 1
             return number
 
+    def watch(self) -> None:
+        """See to it that calls of functions that scopes in use want are seen; the hook knows these scopes by now.
+
+        Functions that are made later are seen as they are made.
+        """
+        with self.lock:
+            new = [number for number in self.filters if self.users[number] and number not in self.watched]
+            self.watched.update(new)
+            wanted = [self.filters[number] for number in new]
+        for function in gc.get_objects() if wanted else ():
+            if type(function) is FunctionType:
+                module = function.__globals__.get("__name__")
+                if any(filter.wants(module) for filter in wanted):
+                    hook.watch_function(function)
+
+    def watch_again(self) -> None:
+        """The hook has forgotten which functions are not worth watching."""
+        with self.lock:
+            self.watched.clear()
+        self.watch()
+
     def _unused(self) -> int | None:
         if len(self.filters) < MOST_SCOPES:
             return len(self.filters) + 1
         number = next((n for n in self.filters if not self.users[n]), None)
         if number is not None:
             hook.forget_scope(number)
+            self.watched.discard(number)
         return number
 
     def leave(self, number: int) -> None:
@@ -149,8 +172,8 @@ class scope:
         _thread.entered.append(_Entered(self, wanted, number))
         self._inside += 1
         if number is not None:
-            hook.arm()
-            hook.set_scope(number)
+            hook.enter_scope(number)
+            _numbers.watch()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -163,10 +186,8 @@ class scope:
             return  # everything was turned off when it was entered
         left = entered.pop(index)
         self._inside -= 1
-        if index == len(entered):
-            hook.set_scope((entered[-1].number if entered else None) or 0)
         if left.number is not None:
-            hook.disarm()
+            hook.leave_scope((entered[-1].number if entered else None) or 0)
             _numbers.leave(left.number)
 
 
@@ -189,14 +210,7 @@ def capture_process(module: str | None, include: Iterable[str] = ()) -> None:
         _process = Filter(frozenset({module}), _packages(include))
         _process_number = _numbers.enter(_process)
         hook.set_process_scope(_process_number or 0)
-        _watch_functions(_process)
-
-
-def _watch_functions(wanted: Filter) -> None:
-    """Functions that are made from now on are seen as they are made; these are the others."""
-    for function in gc.get_objects():
-        if type(function) is FunctionType and wanted.wants(function.__globals__.get("__name__")):
-            hook.watch_function(function)
+        _numbers.watch()
 
 
 # How --------------------------------------------------------------------------------------------------------------
@@ -238,6 +252,7 @@ def reset() -> None:
     """Forget what was captured in scopes; the hook forgets whose it was."""
     while _records:
         frontend.forget(_records.popitem()[1])
+    _numbers.watch_again()
 
 
 class Judge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
@@ -418,6 +419,88 @@ def depth_of(function):
         except RecursionError:
             high = middle
     return low
+
+
+# ---- functions that are made, or called, at other times ----
+
+
+def closures(count):
+    """Functions of one code object, each of them made anew."""
+
+    def make(step):
+        def shift(x):
+            return x * 2 + step
+
+        return shift
+
+    return (make(step) for step in range(count))
+
+
+def test_functions_made_anew_are_seen_at_one_call_site():
+    found = []
+    with capture.scope():
+        for shift in closures(40):
+            found.append(shift(X))
+    for step, have in enumerate(found):
+        assert_same(have, X * 2 + step)
+    shift = next(closures(1))
+    assert graphs(shift) == 2  # the step becomes an input at its second value
+    assert sum(variant.hits for variant in variants(shift)) == 40
+
+
+def test_functions_called_between_scopes_are_seen_again():
+    functions = list(closures(3))
+    for hits in (30, 60, 90):
+        for place in (capture.scope(), contextlib.nullcontext()):
+            with place:
+                for shift in functions * 10:
+                    assert_same(shift(X), X * 2 + functions.index(shift))
+            assert sum(variant.hits for variant in variants(functions[0])) == hits
+
+
+def test_functions_made_between_scopes_are_seen_later():
+    with capture.scope():
+        pass
+    functions = list(closures(3))
+    for shift in functions:
+        shift(X)
+    with capture.scope():
+        for shift in functions:
+            shift(X)
+    assert sum(variant.hits for variant in variants(functions[0])) == 3
+
+
+def test_functions_outside_one_scope_may_be_inside_the_next():
+    first, second = (make_module(name, "def double(x):\n    return x + x\n") for name in ("shelf", "board"))
+    with capture.scope("shelf"):
+        second.double(X)
+    with capture.scope("board"):
+        second.double(X)
+        first.double(X)
+    assert [graphs(module.double) for module in (first, second)] == [0, 1]
+
+
+def test_functions_that_wait_may_die():
+    with capture.scope():
+        pass
+    for shift in closures(2000):
+        shift(X)
+    watch = weakref.ref(shift)
+    del shift
+    gc.collect()
+    assert watch() is None
+    with capture.scope():
+        assert_same(wave(X), np.sqrt(X) * 2 + X)
+    assert graphs(wave) == 1
+
+
+def test_after_a_reset_functions_are_looked_at_anew():
+    with capture.scope():
+        for number in range(200):
+            add(number, 1)
+        capture.reset()
+        assert_same(add(X, 1), X + 1)
+    assert graphs(add) == 1
 
 
 def test_recursion_goes_as_deep():

@@ -37,12 +37,13 @@ from capture.frames._hook import (
     current_info,
     disarm,
     end_quiet,
+    enter_scope,
     forget,
     forget_scope,
+    leave_scope,
     mark,
     set_in_scope,
     set_process_scope,
-    set_scope,
     watch_function,
 )
 
@@ -62,8 +63,10 @@ __all__ = [
     "current_info",
     "disarm",
     "end_quiet",
+    "enter_scope",
     "forget",
     "forget_scope",
+    "leave_scope",
     "mark",
     "nested",
     "quiet",
@@ -72,7 +75,6 @@ __all__ = [
     "set_in_scope",
     "set_nested",
     "set_process_scope",
-    "set_scope",
     "watch_function",
 ]
 

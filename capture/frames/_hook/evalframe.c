@@ -49,22 +49,6 @@ hook_release(void)
     }
 }
 
-int
-hook_set_process_scope(int scope)
-{
-    bool on = scope != 0, was_on = process_scope != 0;
-    process_scope = scope;
-    if (FUNCTIONS_HAVE_ENTRIES) {
-        return functions_watch(on);
-    }
-    if (on && !was_on) {
-        hook_hold();
-    } else if (!on && was_on) {
-        hook_release();
-    }
-    return 0;
-}
-
 void
 hook_arm(void)
 {
@@ -79,10 +63,59 @@ hook_disarm(void)
     hook_release();
 }
 
+/* ---- scopes ---- */
+
+bool
+hook_enter_scope(int scope)
+{
+    if (FUNCTIONS_HAVE_ENTRIES) {
+        if (!functions_watch()) {
+            return false;
+        }
+        functions_unpark();
+    } else {
+        hook_arm();
+    }
+    scopes_known |= (uint64_t)1 << scope;
+    scopes_entered++;
+    thread.scopes++;
+    thread.scope = scope;
+    return true;
+}
+
+void
+hook_leave_scope(int outer)
+{
+    scopes_entered--;
+    thread.scopes--;
+    thread.scope = outer;
+    if (!FUNCTIONS_HAVE_ENTRIES) {
+        hook_disarm();
+    }
+}
+
+bool
+hook_set_process_scope(int scope)
+{
+    bool on = scope != 0, was_on = process_scope != 0;
+    process_scope = scope;
+    scopes_known |= on ? (uint64_t)1 << scope : 0;
+    if (FUNCTIONS_HAVE_ENTRIES) {
+        return !on || functions_watch();
+    }
+    if (on && !was_on) {
+        hook_hold();
+    } else if (!on && was_on) {
+        hook_release();
+    }
+    return true;
+}
+
 /* Only the thread that forked lives on. */
 void
 hook_after_fork(void)
 {
+    scopes_entered = thread.scopes;
     holders = thread.armed + (thread.given != NULL) + (process_scope != 0 && !FUNCTIONS_HAVE_ENTRIES);
     if (holders == 0) {
         uninstall(PyInterpreterState_Get());

@@ -1,7 +1,8 @@
-/* Functions with an entry of their own: a scope of the whole process without the frame hook, from 3.12.
+/* Functions with an entry of their own: scopes without the frame hook, from 3.12.
 
-   In: functions, as they are made. Out: those whose code is in the scope and has array work are called through here, and
-   go on as captured frames do; all others get their own entry back at their first call, and cost nothing from then on. */
+   In: functions, as they are made. Out: those whose code is in a scope and has array work are called through here, and
+   go on as captured frames do; all others get their own entry back at their first calls, and cost nothing from then on.
+   What is called while no thread is in a scope gets its own entry back until one is entered again. */
 #include "arrays.h"
 #include "hook.h"
 
@@ -12,7 +13,12 @@ vectorcallfunc plain_vectorcall; /* of all Python functions without an entry of 
 /* Calls without an array among the arguments that code without array work so far may have, before it is left alone. */
 #define MOST_POINTLESS 64
 
+/* References to functions that are parked, at first; then as many as there are, and half as many again. */
+#define FEW_PARKED 256
+
 static int watcher = -1;
+static PyObject *parked; /* list of weak references to functions that wait for a scope to be entered */
+static Py_ssize_t most_parked = FEW_PARKED;
 
 static PyObject *call_plain(PyThreadState *tstate, PyObject *function, PyObject *const *args, size_t nargsf,
                             PyObject *kwnames);
@@ -28,6 +34,60 @@ has_array(PyObject *const *args, Py_ssize_t count)
     return false;
 }
 
+/* ---- functions that wait ---- */
+
+static void
+forget_dead(PyObject *references)
+{
+    Py_ssize_t alive = 0, count = PyList_GET_SIZE(references);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *reference = PyList_GET_ITEM(references, i), *function = weakly_referenced(reference);
+        if (function != NULL) {
+            Py_DECREF(function);
+            PyList_SetItem(references, alive++, Py_NewRef(reference));
+        }
+    }
+    (void)PyList_SetSlice(references, alive, count, NULL);
+    most_parked = Py_MAX(FEW_PARKED, alive + alive / 2);
+}
+
+/* What cannot be noted is no longer watched at all. */
+static void
+park(PyFunctionObject *function)
+{
+    PyFunction_SetVectorcall(function, plain_vectorcall);
+    PyObject *reference = PyWeakref_NewRef((PyObject *)function, NULL);
+    if (parked == NULL) {
+        parked = PyList_New(0);
+    }
+    if (reference != NULL && parked != NULL && PyList_Append(parked, reference) == 0) {
+        Py_DECREF(reference);
+        if (PyList_GET_SIZE(parked) > most_parked) {
+            forget_dead(parked);
+        }
+        return;
+    }
+    Py_XDECREF(reference);
+    PyErr_Clear();
+}
+
+void
+functions_unpark(void)
+{
+    PyObject *references = parked;
+    parked = NULL;
+    for (Py_ssize_t i = 0; references != NULL && i < PyList_GET_SIZE(references); i++) {
+        PyObject *function = weakly_referenced(PyList_GET_ITEM(references, i));
+        if (function != NULL) {
+            function_watch((PyFunctionObject *)function);
+            Py_DECREF(function);
+        }
+    }
+    Py_XDECREF(references);
+}
+
+/* ---- calls ---- */
+
 /* Whether a call may be captured. `*keep` is false if no later call will be either. */
 static Entry *
 find_entry(PyThreadState *tstate, PyFunctionObject *function, PyObject *const *args, Py_ssize_t count, bool *keep)
@@ -35,14 +95,25 @@ find_entry(PyThreadState *tstate, PyFunctionObject *function, PyObject *const *a
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     Record *record;
     *keep = false;
-    if (process_scope == 0 || !is_function_code(code) || stack_is_short()) {
+    if (!is_function_code(code) || stack_is_short()) {
         return NULL;
     }
     *keep = true;
+    int scope = current_scope();
     if (thread.quiet || thread.armed > 0 || is_watched(tstate, code)) {
         return NULL; /* where the hook is armed it sees the frame */
     }
-    int captured = record_decide(code, function->func_globals, process_scope, &record);
+    if (scope == 0) {
+        if (scopes_entered == 0) {
+            park(function);
+        }
+        return NULL;
+    }
+    int captured = record_decide(code, function->func_globals, scope, &record);
+    if (captured == 0) {
+        *keep = record_may_be_inside(record, scopes_known);
+        return NULL;
+    }
     Entry *entry = captured > 0 ? record_entry(record, code, function->func_globals) : NULL;
     *keep = entry != NULL && !entry->plain;
     if (!*keep) {
@@ -122,13 +193,17 @@ call_plain(PyThreadState *tstate, PyObject *function, PyObject *const *args, siz
     return result;
 }
 
+/* ---- which functions ---- */
+
 void
 function_watch(PyFunctionObject *function)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     Record *record = record_find(code);
-    bool outside = record != NULL && (record->decision == REPLACEMENT || !record_may_be_inside(record, process_scope));
-    if (process_scope != 0 && !outside && is_function_code(code) && function->vectorcall == plain_vectorcall) {
+    bool outside = record != NULL && (record->decision == REPLACEMENT || !record_may_be_inside(record, scopes_known));
+    if (!outside && is_function_code(code) && function->vectorcall == plain_vectorcall) {
+        /* A function is given its code's version after it was announced here: with one, calls would be specialised. */
+        code->co_version = 0;
         PyFunction_SetVectorcall(function, call_watched);
     }
 }
@@ -142,19 +217,13 @@ note_function(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject 
     return 0;
 }
 
-int
-functions_watch(bool on)
+bool
+functions_watch(void)
 {
-    if (on && watcher < 0) {
+    if (watcher < 0) {
         watcher = PyFunction_AddWatcher(note_function);
-        return watcher < 0 ? -1 : 0;
     }
-    if (!on && watcher >= 0) {
-        int id = watcher;
-        watcher = -1;
-        return PyFunction_ClearWatcher(id);
-    }
-    return 0;
+    return watcher >= 0;
 }
 
 #else
@@ -164,10 +233,15 @@ function_watch(PyFunctionObject *function)
 {
 }
 
-int
-functions_watch(bool on)
+bool
+functions_watch(void)
 {
-    return 0;
+    return true;
+}
+
+void
+functions_unpark(void)
+{
 }
 
 #endif

@@ -159,7 +159,11 @@ void hook_release(void);
 /* Held, and frames of this thread are captured. */
 void hook_arm(void);
 void hook_disarm(void);
-int hook_set_process_scope(int scope);
+/* Frames of this thread are captured in a scope, besides those it has been in; false with an exception. */
+bool hook_enter_scope(int scope);
+/* Leaves one of its scopes: from now on it is in `outer`, or in none if that is 0. */
+void hook_leave_scope(int outer);
+bool hook_set_process_scope(int scope);
 bool is_function_code(const PyCodeObject *code); /* of functions only, neither generators nor bodies of classes */
 void hook_after_fork(void);
 /* Calls a Python function whose frame is not to be captured itself. `given`, stolen, is NULL or the tuple that holds the
@@ -171,10 +175,12 @@ PyObject *call_function(PyThreadState *tstate, PyObject *function, PyObject *con
 
 extern vectorcallfunc plain_vectorcall;
 int function_init(PyObject *code);
-/* From now on new functions are watched, or no longer; -1 with an exception. */
-int functions_watch(bool on);
-/* Lets calls of a function go to captured code, if that is in the scope of the process. */
+/* From now on functions are watched as they are made; false with an exception. */
+bool functions_watch(void);
+/* Lets calls of a function go to captured code, if that may be in a scope. */
 void function_watch(PyFunctionObject *function);
+/* Watches those again that were called while no thread was in a scope. */
+void functions_unpark(void);
 
 /* ---- record.c ---- */
 
@@ -197,10 +203,9 @@ int record_replacement(PyCodeObject *code);     /* frames of this code are never
 int record_decide(PyCodeObject *code, PyObject *globals, int scope, Record **record);
 void record_forget_scope(int scope);
 static inline bool
-record_may_be_inside(const Record *record, int scope)
+record_may_be_inside(const Record *record, uint64_t scopes)
 {
-    const uint64_t bit = (uint64_t)1 << scope;
-    return (record->inside & bit) != 0 || (record->asked & bit) == 0;
+    return ((record->inside | ~record->asked) & scopes) != 0;
 }
 /* NULL: there are too many namespaces, or an exception is set. */
 Entry *record_entry(Record *record, PyCodeObject *code, PyObject *globals);
@@ -211,8 +216,9 @@ void record_forget_all(void);
 
 /* What this thread is doing. */
 typedef struct {
-    int armed;               /* frames are captured */
-    int scope;               /* if so: those of this scope, or 0: those that code of a decorated function calls */
+    int armed;               /* the frame hook captures */
+    int scopes;              /* how many it has entered */
+    int scope;               /* what is captured: what belongs to this one, or 0: what a decorated function calls */
     int quiet;               /* nothing is captured: the compiler itself runs, or the user said so */
     PyObject *info;          /* of the entry whose code armed the hook last (borrowed: that call owns it), or NULL */
     PyCodeObject *announced; /* the next frame of this code runs as it is */
@@ -247,6 +253,8 @@ stack_is_short(void)
 
 /* The scope of all threads that have none of their own, or 0. */
 extern int process_scope;
+extern Py_ssize_t scopes_entered; /* by all threads */
+extern uint64_t scopes_known;     /* a bit for each number that was entered and not forgotten */
 
 /* Scopes are numbered from 1. */
 #define MOST_SCOPES 63
@@ -260,7 +268,7 @@ is_armed(void)
 static inline int
 current_scope(void)
 {
-    return thread.armed > 0 ? thread.scope : process_scope;
+    return thread.armed > 0 || thread.scopes > 0 ? thread.scope : process_scope;
 }
 
 /* ---- module.c ---- */

@@ -48,13 +48,27 @@ parse_scope(PyObject *number)
 }
 
 static PyObject *
-set_scope(PyObject *module, PyObject *number)
+enter_scope(PyObject *module, PyObject *number)
 {
     int scope = parse_scope(number);
-    if (scope < 0) {
+    if (scope < 0 || !hook_enter_scope(scope)) {
         return NULL;
     }
-    thread.scope = scope;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+leave_scope(PyObject *module, PyObject *number)
+{
+    int outer = parse_scope(number);
+    if (outer < 0) {
+        return NULL;
+    }
+    if (thread.scopes == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "this thread is in no scope");
+        return NULL;
+    }
+    hook_leave_scope(outer);
     Py_RETURN_NONE;
 }
 
@@ -62,10 +76,7 @@ static PyObject *
 set_process_scope(PyObject *module, PyObject *number)
 {
     int scope = parse_scope(number);
-    if (scope < 0) {
-        return NULL;
-    }
-    if (hook_set_process_scope(scope) < 0) {
+    if (scope < 0 || !hook_set_process_scope(scope)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -245,7 +256,8 @@ get_counts(PyObject *module, PyObject *unused)
 static PyMethodDef methods[] = {
     {"set_callbacks", set_callbacks, METH_VARARGS, PyDoc_STR("set_callbacks(miss, should_capture)\n--\n\n")},
     {"set_in_scope", set_in_scope, METH_O, PyDoc_STR("set_in_scope(callback)\n--\n\n")},
-    {"set_scope", set_scope, METH_O, PyDoc_STR("set_scope(number)\n--\n\n")},
+    {"enter_scope", enter_scope, METH_O, PyDoc_STR("enter_scope(number)\n--\n\n")},
+    {"leave_scope", leave_scope, METH_O, PyDoc_STR("leave_scope(outer)\n--\n\n")},
     {"set_process_scope", set_process_scope, METH_O, PyDoc_STR("set_process_scope(number)\n--\n\n")},
     {"watch_function", watch_function, METH_O, PyDoc_STR("watch_function(function)\n--\n\n")},
     {"forget_scope", forget_scope, METH_O, PyDoc_STR("forget_scope(number)\n--\n\n")},

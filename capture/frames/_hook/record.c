@@ -198,6 +198,7 @@ void
 record_forget_scope(int scope)
 {
     const uint64_t bit = (uint64_t)1 << scope;
+    scopes_known &= ~bit;
     for (Record *record = records; record != NULL; record = record->next) {
         record->asked &= ~bit;
         record->inside &= ~bit;

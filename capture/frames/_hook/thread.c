@@ -11,6 +11,8 @@
 
 _Thread_local Thread thread FAST_TLS;
 int process_scope;
+Py_ssize_t scopes_entered;
+uint64_t scopes_known;
 
 static void
 find_stack(void)
