@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
-import sysconfig
 import threading
 import time
 import types
@@ -25,6 +23,7 @@ from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
 from capture.frames import frontend, hook
 from capture.frames.dims import declare
+from capture.frames.libraries import is_library
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.values import special
 from capture.ir.graph import Graph
@@ -247,15 +246,4 @@ def is_compiling() -> bool:
     return False
 
 
-_LEFT_ALONE = tuple(
-    os.path.join(os.path.realpath(folder), "")
-    for folder in {os.path.dirname(__file__), *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))}
-)
-
-
-def _should_capture(code: types.CodeType) -> bool:
-    """Whether frames that run inside a compiled call are captured, too: not those of libraries."""
-    return os.path.exists(code.co_filename) and not os.path.realpath(code.co_filename).startswith(_LEFT_ALONE)
-
-
-hook.set_callbacks(_miss, _should_capture)
+hook.set_callbacks(_miss, lambda code: not is_library(code))

@@ -15,10 +15,11 @@ jumps into it (all jumps of CPython 3.11 and later are relative). A function tha
 A resume function continues a frame from a state between two instructions. It takes that state as positional
 parameters, in the order of ``Resume.parameters``: what was on the operand stack, then the variables that are still
 wanted. A variable that is a cell is passed as the *cell object*, which goes straight into the variable's slot, so
-closures made before and after share it; free variables come with the closure of the resume function, which is the
-original's. Stack slots are described by a template: ``Slot.VALUE`` takes a parameter, ``Slot.NULL`` does not,
-``Slot.HANDLED`` is where CPython keeps the outer exception while a handler runs and takes the exception that is
-being handled there, ``Lasti(index)`` is the place of a failed instruction that a clean-up handler will re-raise from.
+closures made before and after share it. Cells of free variables are passed too, if they are wanted, so that one resume
+function serves all closures of the code; they are moved to the slots of free variables, which they remain. Stack
+slots are described by a template: ``Slot.VALUE`` takes a parameter, ``Slot.NULL`` does not, ``Slot.HANDLED`` is where
+CPython keeps the outer exception while a handler runs and takes the exception that is being handled there,
+``Lasti(index)`` is the place of a failed instruction that a clean-up handler will re-raise from.
 An exception on the stack must have been raised: CPython takes for granted that it has a traceback.
 
 Constants are held by identity and may be any object. Code objects are not tracked by the garbage collector: a
@@ -29,7 +30,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
@@ -62,6 +62,7 @@ from capture.frames.encode import (
     handler_entries,
     location_table,
 )
+from capture.frames.origins import origin, origin_offset, passed_cell, remember_origin
 from capture.frames.preserve import (
     Diversions,
     Layout,
@@ -73,7 +74,7 @@ from capture.frames.preserve import (
 )
 from capture.frames.versions import BINARY_OPERATORS, DIALECT, SLOT_ARGUMENTS
 
-__all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "origin", "resume_at", "same_code"]
+__all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "resume_at", "same_code"]
 
 
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -119,6 +120,7 @@ class Assembler:
         self.code = code
         self.source: Code = decode(code)
         self.parameters = None if parameters is None else tuple(parameters)
+        self._arguments = tuple(passed_cell(name) if name in self.source.free else name for name in parameters or ())
         self._items: list[Item] = []
         self._consts: list[Any] = list(code.co_consts)
         self._const_index: dict[int, int] = {id(value): i for i, value in enumerate(code.co_consts)}
@@ -144,13 +146,17 @@ class Assembler:
     def _write_prologue(self) -> None:
         """Up to RESUME as in the original; a resume function gets its cells made."""
         for instruction in self.source.instructions:
-            kept = self.parameters is None or instruction.op in ("COPY_FREE_VARS", "RESUME")
             self._position = instruction.position
-            if kept:
+            if self.parameters is None or instruction.op in ("COPY_FREE_VARS", "RESUME"):
                 self._write_native(instruction)
             if instruction.op == "RESUME":
-                return
-        raise InternalError(f"{self.code.co_qualname} has no RESUME")
+                break
+        else:
+            raise InternalError(f"{self.code.co_qualname} has no RESUME")
+        for name in self.parameters or ():
+            if name in self.source.free:
+                self.move_local(passed_cell(name))
+                self.store_local(name)
 
     # ------------------------------------------------------------------------ where and under what
     def at(self, place: int | Position) -> None:
@@ -236,7 +242,7 @@ class Assembler:
             self.plain("BINARY_SUBSCR")
 
     def _slot(self, name: str) -> str:
-        if name not in self.source.slots and name not in self._added and name not in (self.parameters or ()):
+        if name not in self.source.slots and name not in self._added and name not in self._arguments:
             raise InternalError(f"{self.code.co_qualname} has no variable {name!r}")
         return name
 
@@ -550,7 +556,7 @@ class Assembler:
         decoded = decode_once(built) if block is None else decode_behind(built, self.source, numbers)
         if keeps_body and self.parameters is not None:
             prepare(decoded)
-            _remember_origin(built, self.source)
+            remember_origin(built, self.source)
         return check(built, decoded)
 
     def _diversions(self) -> Diversions:
@@ -569,8 +575,8 @@ class Assembler:
             varnames = (*code.co_varnames, *self._added)
             changes: dict[str, Any] = {"co_varnames": varnames, "co_nlocals": len(varnames)} if self._added else {}
         else:
-            others = (name for name in (*code.co_varnames, *self._added) if name not in self.parameters)
-            varnames = (*self.parameters, *others)
+            others = (name for name in (*code.co_varnames, *self._added) if name not in self._arguments)
+            varnames = (*self._arguments, *others)
             changes = {
                 "co_argcount": len(self.parameters),
                 "co_posonlyargcount": 0,
@@ -605,9 +611,9 @@ def resume_parameters(code: CodeType, stack: Sequence[StackSlot], variables: Ite
     """
     source = decode(code)
     wanted = set(variables)
-    unknown = wanted - (set(source.slots) - source.free.keys())
+    unknown = wanted.difference(source.slots)
     if unknown:
-        raise InternalError(f"{code.co_qualname} has no variables {sorted(unknown)} of its own")
+        raise InternalError(f"{code.co_qualname} has no variables {sorted(unknown)}")
     values = [stack_parameter(i) for i, slot in enumerate(stack) if isinstance(slot, Slot) and slot is not Slot.NULL]
     if not wanted.isdisjoint(values):
         raise InternalError(f"{code.co_qualname} uses {sorted(wanted.intersection(values))} as its own variables")
@@ -631,30 +637,6 @@ def resume_at(code: CodeType, index: int, stack: Sequence[StackSlot], variables:
     built = new.build()
     assert new.parameters is not None
     return Resume(built, new.parameters)
-
-
-_ORIGINS: dict[int, tuple[weakref.ref[CodeType], CodeType, int]] = {}
-"""By the id of a resume function's code: itself, what it resumes, how many instructions stand before that."""
-
-
-def origin(code: CodeType, index: int = 0) -> tuple[CodeType, int]:
-    """The code that a resume function resumes, and which instruction of it ``index`` is.
-
-    Any other code, and an instruction that the resume function has before the original's, is its own origin.
-    """
-    _, original, ahead = _ORIGINS.get(id(code), (None, code, 0))
-    return (original, index - ahead) if index >= ahead else (code, index)
-
-
-def origin_offset(code: CodeType) -> int:
-    """How many instructions a resume function has before those of the code it resumes."""
-    return _ORIGINS.get(id(code), (None, code, 0))[2]
-
-
-def _remember_origin(code: CodeType, original: Code) -> None:
-    key = id(code)
-    gone = weakref.ref(code, lambda _: _ORIGINS.pop(key, None))
-    _ORIGINS[key] = gone, original.original, len(decode(code)) - len(original)
 
 
 # ------------------------------------------------------------------------------------------- check

@@ -309,25 +309,25 @@ class Code:
         """Whether the code may read variables it does not mention, through locals() and the like."""
         return not SEES_LOCALS.isdisjoint(self.original.co_names)
 
-    @cached_property
-    def _own_slots(self) -> frozenset[str]:
-        return frozenset(name for name in self.slots if name not in self.free)
-
     def live_locals(self, index: int) -> frozenset[str]:
         """Locals and cells whose value may be read at or after ``index``; free variables are not among them."""
+        return self.live_variables(index) - self.free.keys()
+
+    def live_variables(self, index: int) -> frozenset[str]:
+        """The same with the free variables that may be needed."""
         if self.sees_locals:
-            return self._own_slots
+            return frozenset(self.slots)
         live = self._unpack(self._live[index])
         if "super" in self.original.co_names and "__class__" in self.free:
-            live |= frozenset(self.slots[:1]) - self.free.keys()  # super() looks at the frame's first slot
+            live |= {self.slots[0], "__class__"}  # super() looks at the frame's first slot
         return live
 
     def required_locals(self, index: int) -> frozenset[str]:
         """Slots that must be filled when the body is entered at ``index``: it reads them without a check."""
-        return self._unpack(self._required[index])
+        return self._unpack(self._required[index]) - self.free.keys()
 
     def _unpack(self, mask: int) -> frozenset[str]:
-        return frozenset(name for i, name in enumerate(self.slots) if mask >> i & 1) - self.free.keys()
+        return frozenset(name for i, name in enumerate(self.slots) if mask >> i & 1)
 
     @cached_property
     def _live(self) -> list[int]:

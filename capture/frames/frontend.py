@@ -26,12 +26,12 @@ from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, Guard, NoOverlap, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
+from capture.frames.origins import is_resumed
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
 from capture.frames.trace import Trace, trace_frame
-from capture.frames.tracer import is_resumed
 from capture.frames.unsteady import unsteady_places
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
@@ -195,7 +195,7 @@ class _Compilation:
     def _plan_handover(self) -> Handover | None:
         if not self.trace.frames:
             return None
-        return Handover(self.function, self.trace.frames, Resumes(self.settings, on_miss))
+        return Handover(self.trace.frames, Resumes(self.settings, on_miss))
 
     def _find_needs(self) -> Needs:
         needs = Needs({id(cell): name for name, cell in self.trace.cells.items()}, self.trace.stores)
@@ -322,7 +322,7 @@ class _Compilation:
             new.place(plainly)
             new.pop_top()
             new.jump_to_original(decode(self.function.__code__).body)
-        emit_landings(new, Resumes(self.settings, on_miss), self.function)
+        emit_landings(new, Resumes(self.settings, on_miss))
         return new.build(), tuple(build.loaded)
 
     def _emit_run(self, new: Assembler, build: Builder, plainly: Label) -> None:

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
-from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from types import CellType, CodeType
+from typing import Any
 
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot
 from capture.frames.bytecode import JUMPS, TERMINATORS, Code, decode
 from capture.frames.hook import Continuation, begin_quiet, end_quiet
-
-if TYPE_CHECKING:
-    from capture.frames.resume import Resumes
-    from capture.frames.settings import Settings
+from capture.frames.resume import Namespace, Resumes
+from capture.frames.settings import Settings
 
 _PASSED_OVER = frozenset({"POP_TOP", "NOP"})
 _NAME_CLEARED = frozenset({"DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL"})
@@ -87,45 +85,49 @@ def _behind_clean_up(code: Code, index: int) -> int | None:
 class Landing:
     """Makes the continuation, given what the frame holds. Code holds this: it must not own what owns the code."""
 
-    def __init__(self, resumes: Resumes, function: FunctionType, code: CodeType, index: int, depth: int) -> None:
+    def __init__(self, resumes: Resumes, code: CodeType, index: int, depth: int) -> None:
         self.settings = weakref.ref(resumes.settings)
-        self.function = weakref.ref(function)
-        self.make = type(resumes)
         self.miss = resumes.miss
         self.code = code
         self.index = index
         self.slots = (Slot.VALUE,) * depth
 
-    def __call__(self, stack: tuple[Any, ...], cells: tuple[Any, ...], variables: Mapping[str, Any]) -> Continuation:
-        settings, function = self.settings(), self.function()
-        if settings is None or function is None:
+    def __call__(
+        self,
+        stack: tuple[Any, ...],
+        cells: tuple[CellType, ...],
+        namespace: Namespace,
+        variables: Mapping[str, Any],
+    ) -> Continuation:
+        settings = self.settings()
+        if settings is None:
             raise InternalError("code runs whose owner is gone")
         begin_quiet()  # the hook may be armed, for what the frame calls
         try:
-            return self._continuation(settings, function, stack, cells, variables)
+            return self._continuation(settings, namespace, stack, cells, variables)
         finally:
             end_quiet()
 
     def _continuation(
         self,
         settings: Settings,
-        function: FunctionType,
+        namespace: Namespace,
         stack: tuple[Any, ...],
-        cells: tuple[Any, ...],
+        cells: tuple[CellType, ...],
         variables: Mapping[str, Any],
     ) -> Continuation:
         state = {**variables, **dict(zip(live_cells(decode(self.code), self.index), cells, strict=True))}
-        target = self.make(settings, self.miss).behind(function, self.code, self.index, self.slots, state)
+        target = Resumes(settings, self.miss).behind(namespace, self.code, self.index, self.slots, state)
         values = iter(stack)
         state |= {name: next(values) for name in target.parameters if name.startswith("___stack")}
         return Continuation(target.entry, tuple(state[name] for name in target.parameters))
 
 
 def live_cells(code: Code, index: int) -> tuple[str, ...]:
-    return tuple(sorted(code.live_locals(index) & code.cells))
+    return tuple(sorted(code.live_variables(index) & (code.cells | code.free.keys())))
 
 
-def emit_landings(new: Assembler, resumes: Resumes, function: FunctionType) -> None:
+def emit_landings(new: Assembler, resumes: Resumes) -> None:
     """Make the kept body, if there is one, leave behind its handlers."""
     code = new.source
     for index in ends_of_handlers(code) if new.keeps_original else ():
@@ -134,13 +136,14 @@ def emit_landings(new: Assembler, resumes: Resumes, function: FunctionType) -> N
             continue
         new.divert(index)
         new.build_tuple(depth)
-        new.load_const(Landing(resumes, function, code.original, index, depth))
+        new.load_const(Landing(resumes, code.original, index, depth))
         new.swap(2)
         cells = live_cells(code, index)
         for name in cells:
             new.load_cell(name)
         new.build_tuple(len(cells))
-        new.load_const(locals)
-        new.call(0)
-        new.call(3)
+        for look in (globals, locals):
+            new.load_const(look)
+            new.call(0)
+        new.call(4)
         new.return_value()

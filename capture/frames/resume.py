@@ -12,6 +12,9 @@ with the call in R's own exception regions and at its line. With a frame M betwe
 function that first calls ENTRY_C_i with a tuple of state it was given, inside M's regions, and goes on in M's body
 behind its call with the value.
 
+Resume functions belong to code, not to a function: the cells of closures are among the state they take, so functions
+that are made anew for each call share them.
+
 Code holds entries weakly: the garbage collector does not see what a code object owns, and the entries of a
 loop lead to each other. Who runs a variant owns its settings, whose record owns all of them.
 """
@@ -21,18 +24,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-from capture.frames.assemble import Assembler, Slot, origin, resume_at
+from capture.frames.assemble import Assembler, Slot, resume_at
 from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, operands, popped, stack_effect
 from capture.frames.hook import Continuation, Entry, WeakEntry
+from capture.frames.origins import is_resumed, origin
 from capture.frames.rebuild import PARTS, Builder, Needs, is_in_place
 from capture.frames.settings import Settings
-from capture.frames.tracer import FrameState, is_resumed
+from capture.frames.tracer import FrameState
 from capture.frames.values.base import NULL, Lazy, Opaque, Value
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
-from capture.frames.values.functions import CellValue, FunctionValue
+from capture.frames.values.functions import CellValue
 from capture.frames.values.instances import Instance
 from capture.frames.values.wrap import WRAP_FOR
 
@@ -47,27 +51,33 @@ class Target:
     parameters: tuple[str, ...]
 
 
+Namespace = dict[str, Any]
+
+_UNBOUND = CellType()
+"""In the closure of every resume function: the cells of the frame that goes on are passed to it."""
+
+
 class Resumes:
-    """Makes resume functions of one compiled function, each once."""
+    """Makes resume functions of one compiled function, each once for a namespace of globals."""
 
     def __init__(self, settings: Settings, miss: Miss) -> None:
         self.settings = settings
         self.miss = miss
 
     def at(
-        self, function: FunctionType, code: CodeType, index: int, stack: Sequence[Slot], names: Iterable[str]
+        self, namespace: Namespace, code: CodeType, index: int, stack: Sequence[Slot], names: Iterable[str]
     ) -> Target:
         """The resume function for the state before instruction ``index`` of ``code``."""
         code, index = landing(code, index)
         stack, names = tuple(stack), frozenset(names)
-        key = self._key(function, code, index, stack, names)
+        key = (id(code), index, stack, names, id(namespace))
         if key not in self.settings.record.resumes:
             made = resume_at(code, index, stack, names)
-            self._keep(key, function, made.code, made.parameters, code)
+            self._keep(key, namespace, made.code, made.parameters, code)
         return self.settings.record.resumes[key]
 
     def behind(
-        self, function: FunctionType, code: CodeType, index: int, stack: Sequence[Slot], bound: Mapping[str, Any]
+        self, namespace: Namespace, code: CodeType, index: int, stack: Sequence[Slot], bound: Mapping[str, Any]
     ) -> Target:
         """The resume function for where jumps lead from ``index``, with what is to be kept of the bound variables."""
         instructions = decode(code).instructions
@@ -77,14 +87,14 @@ class Resumes:
         source = decode(original)
         own = frozenset(source.slots) - source.free.keys() - source.cells
         kept = {name for name, value in bound.items() if name in own and type(value) not in HARMLESS}
-        return self.at(function, code, index, stack, source.live_locals(at) & bound.keys() | kept)
+        return self.at(namespace, code, index, stack, source.live_variables(at) & bound.keys() | kept)
 
-    def calling(self, function: FunctionType, state: FrameState, inner: Target, names: Iterable[str]) -> Target:
+    def calling(self, state: FrameState, inner: Target, names: Iterable[str]) -> Target:
         """The resume function that calls ``inner`` in place of a frame's call, with the topmost stack slot's state."""
         index = state.index
         stack = (*template(state.stack[: len(state.stack) - operands(state.instruction)]), Slot.VALUE)
         code, names = state.code.original, frozenset(names)
-        key = (*self._key(function, code, index, stack, names), inner.entry)
+        key = (id(code), index, stack, names, id(state.globals), inner.entry)
         if key not in self.settings.record.resumes:
             new = Assembler.resuming(code, stack, names)
             new.at(index)
@@ -95,17 +105,14 @@ class Resumes:
                 new.call_with()
             new.jump_to_original(index + 1)
             assert new.parameters is not None
-            self._keep(key, function, new.build(), new.parameters, code)
+            self._keep(key, state.globals, new.build(), new.parameters, code)
         return self.settings.record.resumes[key]
 
-    def _key(self, function: FunctionType, code: CodeType, index: int, stack: tuple, names: frozenset) -> tuple:
-        owner = function if function.__closure__ else id(function.__globals__)
-        return (id(code), index, stack, names, owner)
-
     def _keep(
-        self, key: tuple, function: FunctionType, code: CodeType, parameters: tuple[str, ...], original: CodeType
+        self, key: tuple, namespace: Namespace, code: CodeType, parameters: tuple[str, ...], original: CodeType
     ) -> None:
-        made = FunctionType(code, function.__globals__, function.__name__, None, function.__closure__)
+        closure = (_UNBOUND,) * len(code.co_freevars)
+        made = FunctionType(code, namespace, code.co_name, None, closure or None)
         entry = Entry(made, self.miss, None, self.settings)
         self.settings.record.resumes[key] = Target(entry, parameters)
         self.settings.record.alive.append(original)  # its id is in the key
@@ -160,10 +167,9 @@ def bound_after(instruction: Instruction, stack: Sequence[Value], bound: Mapping
 
 # Emitting ---------------------------------------------------------------------------------------------------------
 class Handover:
-    """Writes the end of a region that broke. ``function`` is the traced one."""
+    """Writes the end of a region that broke."""
 
-    def __init__(self, function: FunctionType, frames: Sequence[FrameState], resumes: Resumes) -> None:
-        self.function = function
+    def __init__(self, frames: Sequence[FrameState], resumes: Resumes) -> None:
         self.frames = frames
         self.root = frames[0]
         self.resumes = resumes
@@ -174,17 +180,15 @@ class Handover:
 
     def _plan(self, state: FrameState, innermost: bool) -> None:
         """Choose the resume function of an inlined frame, and the values it takes."""
-        assert isinstance(state.owner, FunctionValue)
-        function = state.owner.function
         if innermost:
             stack = state.stack
             names = wanted(state.code, state.index, state.locals)
-            self.target = self.resumes.at(function, state.code.original, state.index, template(stack), names)
+            self.target = self.resumes.at(state.globals, state.code.original, state.index, template(stack), names)
         else:
             assert self.target is not None
             stack = (*state.stack[: len(state.stack) - operands(state.instruction)], TupleValue(self.state))
             names = wanted(state.code, state.index, state.locals)  # of the call's handlers, too
-            self.target = self.resumes.calling(function, state, self.target, names)
+            self.target = self.resumes.calling(state, self.target, names)
         self.state = [_parameter(name, stack, state.locals) for name in self.target.parameters]
 
     @property
@@ -284,13 +288,13 @@ class Handover:
         """[slots] -> return Continuation(entry, (what the resume function at ``index`` takes))"""
         new.at(self.root.index)
         names = wanted(self.root.code, index, bound)
-        target = self.resumes.at(self.function, self.root.code.original, index, slots, names)
+        target = self.resumes.at(self.root.globals, self.root.code.original, index, slots, names)
         _emit_without_nulls(new, slots)
         values = [name for name in target.parameters if name.startswith("___stack")]
         variables = [name for name in target.parameters if not name.startswith("___stack")]
         first = variables[: target.parameters.index(values[0])] if values else []
         for position, name in enumerate(variables):
-            (new.load_cell if name in self.root.code.cells else new.load_local)(name)
+            (new.load_cell if name in self.root.code.cells or name in self.root.code.free else new.load_local)(name)
             if position < len(first):
                 _rotate_down(new, len(values) + position + 1, len(values))
         new.build_tuple(len(target.parameters))
@@ -311,7 +315,7 @@ def wanted(code: Code, index: int, bound: Mapping[str, Value]) -> frozenset[str]
     source = decode(original)
     own = frozenset(source.slots) - source.free.keys()
     kept = {name for name, value in bound.items() if name in own and _may_end(value)}
-    return (source.live_locals(at) | kept) & frozenset(bound)
+    return (source.live_variables(at) | kept) & frozenset(bound)
 
 
 def _may_end(value: Value) -> bool:

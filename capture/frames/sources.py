@@ -249,7 +249,7 @@ class Contents(Part):
     """The contents of a cell that is itself a value: resume functions get the cells of the frame they continue."""
 
     def name(self) -> str:
-        return self.whole.name()
+        return self.whole.name().removesuffix(".cell")
 
     def load(self, parent_slot: int) -> tuple[Any, ...]:
         return ("contents", parent_slot)

@@ -21,12 +21,13 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code
 from capture.frames.changing import Changing
 from capture.frames.effects import Memory, Store
-from capture.frames.guards import Guard, IsObject
+from capture.frames.guards import Guard
+from capture.frames.placing import resumable_depth
 from capture.frames.settings import Settings
-from capture.frames.sources import Function, Source
-from capture.frames.tracer import Frame, FrameState, Tracer
+from capture.frames.sources import Source
+from capture.frames.tracer import FrameState, Tracer
 from capture.frames.values.base import NeedsNative, Value
-from capture.frames.values.functions import CellValue, FunctionValue
+from capture.frames.values.functions import CellValue
 from capture.frames.values.numbers import Specialise
 from capture.ir.graph import Graph
 from capture.ir.sizes import Known
@@ -117,13 +118,11 @@ def _trace_once(tracer: Tracer) -> Trace:
         error.__context__ = None
         places = tuple(frame.place for frame in tracer.frames)
         numbers = tracer.changing_operands()
-        tracer.roll_back(_resumable_depth(tracer.frames))
+        tracer.roll_back(resumable_depth(tracer.frames, tracer.graph))
         frames = tuple(
             FrameState(frame.owner, frame.code, frame.globals, frame.index, frame.saved_stack, dict(frame.saved_locals))
             for frame in tracer.frames
         )
-    if error is not None:
-        _guard_identities(tracer, frames)
     try:
         for generator in tracer.generators:
             generator.require_finished()
@@ -150,20 +149,3 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.evaluated,
         tracer.kept,
     )
-
-
-def _resumable_depth(frames: Sequence[Frame]) -> int:
-    """The innermost frame that a break can be placed in: all frames up to there can be rebuilt."""
-    depth = 0
-    while depth + 1 < len(frames):
-        inner = frames[depth + 1]
-        if not inner.exact or not isinstance(inner.owner, FunctionValue) or not inner.owner.fixed:
-            break
-        depth += 1
-    return depth
-
-
-def _guard_identities(tracer: Tracer, frames: Sequence[FrameState]) -> None:
-    """Resume functions belong to one function object each: where that has a closure it must be the same again."""
-    if tracer.function.__closure__:
-        tracer.guard(Function(), IsObject(tracer.function))

@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from capture.frames import handlers
-from capture.frames.assemble import origin, origin_offset
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.changing import Changing
 from capture.frames.effects import GlobalStore, Journal, Memory, Store
 from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
+from capture.frames.origins import is_passed_cell, is_resumed, origin, origin_offset
 from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, Contents, Global, Source
@@ -178,7 +178,8 @@ class Tracer:
         resumed = is_resumed(code.original)
         for index, value in enumerate(arguments):
             source = Argument(index, names[index])
-            if resumed and names[index] in code.cells and type(value) is CellType:
+            passed = names[index] in code.cells or is_passed_cell(names[index])
+            if resumed and passed and type(value) is CellType:
                 frame.locals[names[index]] = CellValue(self.cell_content(value, Contents(source)), free=names[index])
             else:
                 frame.locals[names[index]] = self.lazy(source, value)
@@ -595,8 +596,3 @@ MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {
 }
 KNOWN = operations.EXACT | {range, np.finfo, np.iinfo, frozenset, UnionType}
 CALLABLE = frozenset({type, BuiltinFunctionType, np.ufunc})
-
-
-def is_resumed(code: CodeType) -> bool:
-    """Whether this is the code of a resume function."""
-    return origin(code, len(decode(code)))[0] is not code

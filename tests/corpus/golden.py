@@ -18,6 +18,7 @@ from unittest import mock
 
 os.environ.setdefault("CAPTURE_STRICT", "1")  # before capture is imported
 
+from capture.frames import hook
 from capture.frames.values import wrap
 from tests.corpus.twins import Twins
 from tests.corpus.worlds import Name, every
@@ -36,7 +37,8 @@ Table = dict[str, dict[str, str]]
 
 
 def measured(name: Name) -> str:
-    """What capturing all calls of a function takes, each made twice."""
+    """What capturing all calls of a function takes, each made twice, when no frames have been seen before."""
+    hook.reset()
     twins = Twins(name)
     with mock.patch.object(wrap, "MOST_ITEMS", LARGE):
         for number in [*twins.numbers, *twins.numbers]:

@@ -22,7 +22,7 @@ from types import CodeType
 import numpy
 
 from capture.errors import InternalError
-from capture.frames.assemble import Assembler, Slot, check, origin, resume_at, same_code
+from capture.frames.assemble import Assembler, Slot, check, resume_at, same_code
 from capture.frames.bytecode import (
     Code,
     Raw,
@@ -32,6 +32,7 @@ from capture.frames.bytecode import (
     read_raws,
     stack_effect,
 )
+from capture.frames.origins import origin
 from capture.frames.versions import words
 
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from capture.errors import InternalError
-from capture.frames.assemble import Assembler, Lasti, Slot, check, origin, resume_at, same_code
+from capture.frames.assemble import Assembler, Lasti, Slot, check, resume_at, same_code
 from capture.frames.bytecode import JUMPS, TERMINATORS, decode
+from capture.frames.origins import origin
 from tests.corpus.samples import CALLS, Derived
 from tests.frames.machine import Machine
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from capture.frames.assemble import origin
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
+from capture.frames.origins import origin
 from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams, writers
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Opaque, Value
