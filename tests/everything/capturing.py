@@ -39,13 +39,14 @@ class Capturing:
         hook.set_nested(False)
         hook.set_callbacks(self._miss, None)
         hook.set_in_scope(is_wanted)
-        hook.set_scope(SCOPE)
 
     def begin(self) -> None:
+        hook.enter_scope(SCOPE)
         hook.arm()
 
     def end(self) -> None:
         hook.disarm()
+        hook.leave_scope(0)
 
     def figures(self) -> dict[str, Any]:
         hook.set_callbacks(None, None)
