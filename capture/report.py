@@ -12,7 +12,7 @@ import html
 import importlib
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from capture.frames.breaks import BreakRecord
     from capture.frames.settings import Record
+    from capture.frames.values.sizes import OpenSize
     from capture.ir.graph import Graph
 
 
@@ -30,16 +31,21 @@ class GuardLine:
     source: str
     check: str
     line: int | None
+    text: str
+    why: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source}: {self.check}" + (f"  (line {self.line})" if self.line else "")
+        known = [f"line {self.line}"] * bool(self.line) + [self.why] * bool(self.why)
+        return self.text + (f"  ({', '.join(known)})" if known else "")
 
 
 @dataclass(frozen=True)
 class Report:
     """All that one run of a function showed.
 
-    ``kernels`` has one entry per loop nest over the data; ``runners`` are what the backend made of each graph.
+    ``kernels`` has one entry per loop nest over the data; ``runners`` are what the backend made of each graph;
+    ``sizes`` the sizes and numbers that each graph leaves open; ``specialised`` says of places that were to be open why
+    their values had to be known, and where.
     """
 
     name: str
@@ -49,6 +55,8 @@ class Report:
     guards: tuple[GuardLine, ...]
     kernels: tuple[Any, ...]
     runners: tuple[Any, ...]
+    sizes: tuple[tuple[OpenSize, ...], ...]
+    specialised: Mapping[str, str]
     compile_seconds: float
 
     @property
@@ -80,8 +88,18 @@ class Report:
         return (
             ("breaks", [str(found) for found in self.breaks]),
             ("kernels", [describe_kernel(kernel) for kernel in self.kernels]),
+            ("open sizes", self._open_sizes()),
+            ("specialised", [f"{place}: {why}" for place, why in self.specialised.items()]),
             ("guards", [str(guard) for guard in self.guards]),
         )
+
+    def _open_sizes(self) -> list[str]:
+        several = len(self.graphs) > 1
+        return [
+            f"graph {number}: {size}" if several else str(size)
+            for number, sizes in enumerate(self.sizes, 1)
+            for size in sizes
+        ]
 
     def to_html(self, path: str | Path) -> None:
         """Write a page of its own, without links to anything outside, to ``path``."""
@@ -120,7 +138,8 @@ def _count(number: int, noun: str) -> str:
 def describe_kernel(kernel: Any) -> str:
     """One line: the nodes a loop nest computes, the bytes it moves and the operations it does."""
     shown = ", ".join(kernel.nodes[:8]) + (f", … {len(kernel.nodes) - 8} more" if len(kernel.nodes) > 8 else "")
-    return f"{kernel.name}: {shown}  ({kernel.bytes:,} bytes, {kernel.flops:,} operations a call)"
+    cost = f"{kernel.bytes:,} bytes, {kernel.flops:,} operations a call" if kernel.bytes else "over open sizes"
+    return f"{kernel.name}: {shown}  ({cost})"
 
 
 def make_report(name: str, result: Any, record: Record) -> Report:
@@ -128,7 +147,7 @@ def make_report(name: str, result: Any, record: Record) -> Report:
     kernels = [
         kernel for runner in record.runners if (plan := getattr(runner, "plan", None)) for kernel in plan.kernels
     ]
-    guards = dict.fromkeys(GuardLine(g.source.name(), str(g.check), g.line) for g in record.guards)
+    guards = dict.fromkeys(GuardLine(g.source.name(), str(g.check), g.line, str(g), g.why) for g in record.guards)
     return Report(
         name=name,
         result=result,
@@ -137,6 +156,8 @@ def make_report(name: str, result: Any, record: Record) -> Report:
         guards=tuple(guards),
         kernels=tuple(kernels),
         runners=tuple(record.runners),
+        sizes=tuple(record.sizes),
+        specialised=dict(record.specialised),
         compile_seconds=record.compile_seconds,
     )
 
@@ -146,6 +167,7 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m capture explain", description="Show what is captured of a call.")
     parser.add_argument("target", help="module:function, or path/to/file.py:function")
     parser.add_argument("--call", help="the call, e.g. 'f(np.ones(3))'; np and the module's names can be used")
+    parser.add_argument("--dynamic", action="store_true", help="leave all sizes and int arguments open")
     parser.add_argument("--html", help="also write the report as a page to this file")
     parser.add_argument("--graphs", action="store_true", help="print the graphs, too")
     options = parser.parse_args(words)
@@ -159,7 +181,7 @@ def main(words: list[str] | None = None) -> int:
     reports: list[Report] = []
 
     def explained(*args: Any, **kwargs: Any) -> Any:
-        reports.append(explain(function)(*args, **kwargs))
+        reports.append(explain(function, dynamic=options.dynamic or None)(*args, **kwargs))
         return reports[-1].result
 
     # The shell's own words are evaluated, as they would be in a Python prompt.

@@ -1,4 +1,4 @@
-"""Whole programs: ``python -m capture run [--explain] [--include PACKAGE]… (script.py | -m module) args…``.
+"""Whole programs: ``python -m capture run [--explain] [--dynamic] [--include PACKAGE]… (script.py | -m module) args…``.
 
 In: a script or module and its arguments. Out: what ``python script.py args…`` gives, exit status, output and
 tracebacks included; functions of the script and of the packages named are captured as if they were decorated, on all
@@ -31,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     """Run one program; returns 0 where the program ends by itself, and lets its exceptions through."""
     options, module, arguments = parse(words)
     if not config.current().disable:
-        _begin(options.include, options.explain)
+        _begin(options)
     if module is not None:
         run_module(module, arguments)
     elif os.path.isdir(arguments[0]) or zipfile.is_zipfile(arguments[0]):
@@ -49,11 +49,12 @@ def parse(words: Sequence[str]) -> tuple[argparse.Namespace, str | None, list[st
     """
     parser = argparse.ArgumentParser(
         prog="python -m capture run",
-        usage="python -m capture run [--explain] [--include PACKAGE]… (script.py | -m module) args…",
+        usage="python -m capture run [--explain] [--dynamic] [--include PACKAGE]… (script.py | -m module) args…",
         description="Run a Python program with its functions captured; the program itself is not changed.",
         allow_abbrev=False,
     )
     parser.add_argument("--explain", action="store_true", help="report at exit what was captured, on stderr")
+    parser.add_argument("--dynamic", action="store_true", help="leave sizes and int arguments open from the start")
     parser.add_argument("--include", action="append", default=[], metavar="PACKAGE", help="also capture this package")
     own = _own_words(words)
     options = parser.parse_args(words[:own])
@@ -197,12 +198,12 @@ class _Finish:
 _finish = _Finish()
 
 
-def _begin(include: list[str], explain: bool) -> None:
-    _finish.include, _finish.explain = include, explain
-    if explain:
+def _begin(options: argparse.Namespace) -> None:
+    _finish.include, _finish.explain = options.include, options.explain
+    if options.explain:
         scopes.listen(_finish.captured.append)
     atexit.register(_finish)  # before any of the program's, so that it comes last
-    api.capture_process(MAIN, include)
+    api.capture_process(MAIN, options.include, dynamic=options.dynamic or None)
 
 
 def summary(captured: Sequence[scopes.Captured]) -> str:

@@ -148,6 +148,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 _process: Filter = NOTHING
 _process_number: int | None = None
+_process_dynamic: bool | None = None
 
 
 class scope:
@@ -199,13 +200,16 @@ def _packages(include: str | ModuleType | Iterable[str | ModuleType]) -> frozens
     return frozenset(name if isinstance(name, str) else name.__name__ for name in names)
 
 
-def capture_process(module: str | None, include: Iterable[str] = ()) -> None:
-    """From now on capture functions of a module and of packages on all threads; with None for a module, no longer."""
-    global _process, _process_number
+def capture_process(module: str | None, include: Iterable[str] = (), dynamic: bool | None = None) -> None:
+    """From now on capture functions of a module and of packages on all threads; with None for a module, no longer.
+
+    ``dynamic`` is that of ``capture.compile``, for functions in every scope.
+    """
+    global _process, _process_number, _process_dynamic
     if _process_number is not None:
         hook.set_process_scope(0)
         _numbers.leave(_process_number)
-    _process, _process_number = NOTHING, None
+    _process, _process_number, _process_dynamic = NOTHING, None, dynamic
     if module is not None:
         _process = Filter(frozenset({module}), _packages(include))
         _process_number = _numbers.enter(_process)
@@ -240,7 +244,7 @@ def settings_of(entry: hook.Entry, arguments: tuple[Any, ...], template: Setting
         record = Record()
         _records[id(record)] = record
         judge = Judge(entry, record, TRIES[expects_arrays(entry.function, arguments)])  # type: ignore[arg-type]
-        settings = replace(template, record=record, patience=PATIENCE, judge=judge)
+        settings = replace(template, record=record, patience=PATIENCE, judge=judge, dynamic=_process_dynamic)
         entry.settings = settings
         code = entry.code
         for listener in _listeners:

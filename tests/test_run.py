@@ -376,6 +376,20 @@ def test_threads_are_captured(program):
     assert "work (program.py:3): 1 graph" in found.err
 
 
+def test_sizes_are_open_from_the_start_if_asked(program):
+    (program / "program.py").write_text(
+        "import numpy as np\n"
+        "def work(x):\n    return np.sqrt(x) + 1\n"
+        "for n in range(3, 9):\n    print(work(np.ones(n)).sum())\n"
+    )
+    plain = execute(program, "program.py")
+    found = execute(program, "-m", "capture", "run", "--explain", "--dynamic", "program.py")
+    assert found.out == plain.out
+    assert "work (program.py:2): 1 graph" in found.err and "s0 is x.shape[0]: any size" in found.err
+    found = execute(program, "-m", "capture", "run", "--explain", "program.py")
+    assert "work (program.py:2): 2 graphs" in found.err
+
+
 def test_everything_may_be_turned_off(program):
     plain = execute(program, "program.py")
     assert execute(program, "-m", "capture", "run", "--explain", "program.py", CAPTURE_DISABLE="1") == plain

@@ -165,7 +165,8 @@ class _Compilation:
         changing = changing_places(variants, state, dynamic)
         trace = trace_frame(self.function, arguments, settings, changing, native, self.unsteady)
         idle = all(variant.info.runs == self.runs for variant in variants)
-        if changing and trace.error is not None and idle and not trace.graph.calls and not settings.always:
+        optional = bool(changing) and not changing.declared.dims and not settings.always
+        if optional and trace.error is not None and idle and not trace.graph.calls:
             trace.memory.release()
             trace = trace_frame(self.function, arguments, settings, None, native)
         return trace
@@ -224,6 +225,7 @@ class _Compilation:
         examples = tuple(self._input(node).example for node in self.graph.placeholders)
         runner = self.settings.backend(self.graph, examples)
         self.settings.record.graphs.append(self.graph)
+        self.settings.record.sizes.append(self.trace.sizes)
         self.settings.record.runners.append(runner)
         return runner
 

@@ -63,6 +63,10 @@ class Check:
         """The C form: the name of the step and its operands; ``slots`` are those of ``sources``."""
         raise NotImplementedError
 
+    def of(self, name: str) -> str:
+        """The fact about a value of that name."""
+        return f"{name}: {self}"
+
     def part(self, value: Any) -> str:
         """Which part of the value is wrong, as written after its name."""
         return ""
@@ -82,7 +86,7 @@ class Guard:
     why: str = ""
 
     def __str__(self) -> str:
-        return f"{self.source.name()}: {self.check}"
+        return self.check.of(self.source.name())
 
 
 # ---- identity and type ----

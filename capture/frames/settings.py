@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from capture.frames.breaks import BreakRecord
     from capture.frames.dims import Declared
     from capture.frames.guards import Guard
+    from capture.frames.values.sizes import OpenSize
     from capture.ir.graph import Graph
 
 Runner = Callable[..., "tuple[Any, ...] | None"]
@@ -36,6 +37,7 @@ class Record:
     variants: list[Any] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)  # in words: no more variants
+    sizes: list[tuple[OpenSize, ...]] = field(default_factory=list)  # what is open in each graph
     specialised: dict[str, str] = field(default_factory=dict)  # what is not open any more: why, where
     compile_seconds: float = 0.0
     resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -57,6 +59,7 @@ class Record:
             self.runners,
             self.breaks,
             self.guards,
+            self.sizes,
             self.variants,
             self.misses,
             self.limits,

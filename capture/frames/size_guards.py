@@ -5,7 +5,7 @@ whose C form is a program in postfix order for a little stack machine (``_hook/r
 
 >>> n, m = Symbol("s0"), Symbol("s1")
 >>> places = {"s0": Dimension(Argument(0, "x"), 0), "s1": Dimension(Argument(1, "y"), 0)}
->>> str(relation_guard(eq(n, m), places, line=3, why="x + y"))
+>>> str(relation_guard(eq(n, m), places, why="needed by add at model.py:3"))
 'x.shape[0] == y.shape[0]'
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from capture.frames.guards import Check, Guard
 from capture.frames.sources import Dimension, Source
 from capture.ir.shapes import Relation, Size, Symbol, evaluate, holds
-from capture.ir.shapes.dialect import Dialect
+from capture.ir.shapes.dialect import LOOSE, Dialect
 from capture.ir.shapes.expr import FloorDiv, Max, Min, Mod
 
 CONSTANT, DIMENSION, NUMBER, ADD, MULTIPLY, FLOORDIV, MODULO, MINIMUM, MAXIMUM = range(9)
@@ -51,6 +51,9 @@ class SizesAre(Check):
     @property
     def sources(self) -> tuple[Source, ...]:
         return self.others
+
+    def of(self, name: str) -> str:
+        return str(self)  # which names what it is about
 
     def __str__(self) -> str:
         return in_words(self.relation, {place.symbol: place.words for place in self.places})
@@ -104,11 +107,15 @@ class _Words(Dialect):
 
 
 def in_words(relation: Relation, names: Mapping[str, str]) -> str:
-    dialect = _Words(names)
-    return f"{dialect.bound(relation.left, 0)} {relation.op} {dialect.bound(relation.right, 0)}"
+    return f"{size_in_words(relation.left, names)} {relation.op} {size_in_words(relation.right, names)}"
 
 
-def relation_guard(relation: Relation, places: Mapping[str, Source], line: int | None, why: str) -> Guard:
+def size_in_words(size: Size, names: Mapping[str, str]) -> str:
+    """A size in the user's terms: ``x.shape[0] + 1``."""
+    return _Words(names).bound(size, LOOSE)
+
+
+def relation_guard(relation: Relation, places: Mapping[str, Source], why: str) -> Guard:
     """The guard that a relation holds between the sizes at these places."""
     owners: list[Source] = []
     found: list[Place] = []
@@ -118,7 +125,7 @@ def relation_guard(relation: Relation, places: Mapping[str, Source], line: int |
         if owner not in owners:
             owners.append(owner)
         found.append(Place(name, owners.index(owner), axis, source.name()))
-    return Guard(owners[0], SizesAre(relation, tuple(found), tuple(owners[1:])), line, why)
+    return Guard(owners[0], SizesAre(relation, tuple(found), tuple(owners[1:])), why=why)
 
 
 # Postfix form -----------------------------------------------------------------------------------------------------

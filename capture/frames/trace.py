@@ -29,6 +29,7 @@ from capture.frames.tracer import FrameState, Tracer
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.functions import CellValue
 from capture.frames.values.numbers import Specialise
+from capture.frames.values.sizes import OpenSize
 from capture.ir.graph import Graph
 from capture.ir.sizes import Known
 
@@ -51,6 +52,7 @@ class Trace:
     cells: Mapping[str, CellValue]  # in the slots of the frame itself when the graph runs
     frames: tuple[FrameState, ...]
     places: tuple[tuple[str, int, str], ...]
+    sizes: tuple[OpenSize, ...]
     numbers: frozenset[Source]  # those that change and were operands of what broke
     evaluated: int  # instructions
     kept: int  # of these are in what runs
@@ -74,6 +76,7 @@ def trace_frame(
     changing = changing or Changing()
     known: frozenset[Source] = frozenset()
     best: Trace | None = None
+    stopped: dict[str, str] = {}  # numbers taken as constants since the graph ended where they were open
     while True:
         tracer = Tracer(function, arguments, settings, changing.without(known), native, unsteady)
         try:
@@ -86,11 +89,20 @@ def trace_frame(
             further = trace.error is None or trace.evaluated > best.evaluated
             (best if further else trace).memory.release()
             trace = trace if further else best
-        few = {source for source in trace.numbers - known if changing.values(source) < MOST_VALUES}
-        more = trace.numbers - known if settings.fullgraph else few
+        free = trace.numbers - known - tracer.must_stay_open
+        few = {source for source in free if changing.values(source) < MOST_VALUES}
+        more = free if settings.fullgraph else few
         if trace is best or not more:
+            if trace is not best:
+                settings.record.specialised |= stopped
             return trace
         best, known = trace, known | more
+        stopped |= dict.fromkeys((source.name() for source in more), _why_stopped(trace))
+
+
+def _why_stopped(trace: Trace) -> str:
+    file, line, name = trace.places[-1]
+    return f"{trace.error} at {file}:{line} in {name}"
 
 
 def _note_specialised(tracer: Tracer, use: Specialise) -> None:
@@ -99,7 +111,7 @@ def _note_specialised(tracer: Tracer, use: Specialise) -> None:
     place = f"{file}:{line} in {name}" if file else "the arguments"
     for source in use.sources:
         if source in tracer.must_stay_open:
-            raise ShapeConstraintError(f"{source.name()} is declared to change, but {use.why} at {place}")
+            raise ShapeConstraintError(f"{source.name()} is declared to change, but {use.why} at {place}") from None
         tracer.settings.record.specialised.setdefault(source.name(), f"{use.why} at {place}")
 
 
@@ -132,6 +144,7 @@ def _trace_once(tracer: Tracer) -> Trace:
     tracer.sizes.finish()
     guards = tracer.guards
     tracer.graph.known = Known(tracer.sizes.facts, tracer.sizes.testable)
+    sizes = tuple(tracer.sizes.describe())
     tracer.sizes.release()
     return Trace(
         tracer.function,
@@ -145,6 +158,7 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.cells,
         frames,
         places,
+        sizes,
         numbers,
         tracer.evaluated,
         tracer.kept,

@@ -480,6 +480,8 @@ class Tracer:
         except ops.CannotInfer as error:
             self.graph.truncate(start)
             raise self.refused(f"{op.name}: ", error) from None
+        finally:
+            self.sizes.doing = ""
         numbers.require_precision(self.graph, self.memory.inputs, start)
         self.memory.require_order(self.graph.nodes[start:])
         return result

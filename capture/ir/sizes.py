@@ -21,10 +21,14 @@ from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, broadcast, eq
 
 
 class UnknownSize(CannotInfer):
-    """The op needs to know more about these sizes than anybody can tell: it takes them as constants, or not at all."""
+    """The op needs to know more about these sizes than anybody can tell: it takes them as constants, or not at all.
+
+    ``message`` has ``{}`` where a size is told.
+    """
 
     def __init__(self, message: str, *sizes: Size) -> None:
-        super().__init__(message)
+        super().__init__(message.format(*sizes))
+        self.message = message
         self.sizes = sizes
 
 
@@ -52,7 +56,7 @@ class Known:
         if verdict is None and self.tests(relation):
             return True
         if verdict is None:
-            raise UnknownSize(f"whether {relation} is not known", relation.left, relation.right)
+            raise UnknownSize(f"whether {{}} {relation.op} {{}} is not known", relation.left, relation.right)
         return verdict
 
 

@@ -270,7 +270,7 @@ def test_calls_against_the_declaration(declared, rows, others, message):
 
 def test_a_declared_dim_that_must_be_known():
     run = capture.compile(lambda x: x + np.arange(4), dynamic={"x": {0: Dim("n")}}, backend="eager")
-    with pytest.raises(ShapeConstraintError, match=r"is declared to change, but x.shape\[0\] == 4 is needed by .*add"):
+    with pytest.raises(ShapeConstraintError, match=r"to change, but x.shape\[0\] == 4 is needed by x \+ np.arange"):
         run(np.ones(4))
 
 

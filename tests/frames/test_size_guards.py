@@ -36,14 +36,14 @@ def test_c_decides_relations_as_python_does(data, relate, n, m, k):
     except (ZeroDivisionError, TooComplex):
         return
     if relation.symbols:
-        guard = relation_guard(relation, PLACES, None, "")
+        guard = relation_guard(relation, PLACES, "")
         state = State((np.zeros((n, m)), k), two)
         assert holds_in_c([guard], state) == holds(guard, state), relation
 
 
 @pytest.mark.parametrize("x", [None, 3, np.zeros(2), np.float64(1), [[1]]], ids=repr)
 def test_what_has_no_such_size_does_not_hold(x):
-    guard = relation_guard(le(0, M), PLACES, None, "")
+    guard = relation_guard(le(0, M), PLACES, "")
     state = State((x,), one)
     assert not holds(guard, state)
     assert not holds_in_c([guard], state)
@@ -51,15 +51,15 @@ def test_what_has_no_such_size_does_not_hold(x):
 
 @pytest.mark.parametrize("k", [True, 2.0, 2**70, None])
 def test_what_is_no_int64_does_not_hold(k):
-    guard = relation_guard(le(0, K * 3), PLACES, None, "")
+    guard = relation_guard(le(0, K * 3), PLACES, "")
     state = State((None, k), two)
     assert not holds(guard, state)
     assert not holds_in_c([guard], state)
 
 
 def test_in_words():
-    guard = relation_guard(eq(N, 2 * M), PLACES, 7, "matmul")
-    assert str(guard) == "x: x.shape[0] == 2*x.shape[1]"
+    guard = relation_guard(eq(N, 2 * M), PLACES, "needed by x @ y")
+    assert str(guard) == "x.shape[0] == 2*x.shape[1]"
     state = State((np.zeros((3, 4)),), one)
     assert why_failed([guard], state) == (
         "x: expected x.shape[0] == 2*x.shape[1], but x.shape[0] is 3, x.shape[1] is 4"

@@ -13,14 +13,17 @@ A size that is found to be one certain number is no symbol any more: the trace s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import linecache
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.dims import DerivedDim, Dim
 from capture.frames.guards import Guard
-from capture.frames.size_guards import in_words, relation_guard
+from capture.frames.size_guards import in_words, relation_guard, size_in_words
 from capture.frames.sources import LARGEST_SIZE, Dimension, Source
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
@@ -44,11 +47,26 @@ from capture.ir.shapes import (
 from capture.ir.sizes import Known, UnknownSize
 
 if TYPE_CHECKING:
-    from capture.frames.tracer import Tracer
+    from capture.frames.tracer import Frame, Tracer
     from capture.frames.values.arrays import ArrayValue
+
+LONGEST_TEXT = 60
+"""Characters of the user's source that are told of a fact."""
 
 MOST_ROUNDS = 1
 """How often an instruction may ask something new about sizes: a loop that does so has a length that changes."""
+
+
+@dataclass(frozen=True)
+class OpenSize:
+    """A symbol of a graph, the place that tells its value, and what is known of it, in words."""
+
+    symbol: str
+    place: str
+    known: str
+
+    def __str__(self) -> str:
+        return f"{self.symbol} is {self.place}: {self.known}"
 
 
 class Sizes(Known):
@@ -59,7 +77,7 @@ class Sizes(Known):
         self.tracer = tracer
         self.numbers: dict[str, NumberValue] = {}  # by symbol
         self.owners: dict[str, ArrayValue] = {}  # whose sizes the symbols are; the others are ints
-        self.asked: dict[Relation, tuple[int | None, str]] = {}  # what became a fact: line, what for
+        self.asked: dict[Relation, str] = {}  # what became a fact, and what for
         self.doing = ""
         self._named: dict[str, Symbol] = {}  # by declared dim
         self._derived: list[tuple[Symbol, DerivedDim]] = []
@@ -140,29 +158,61 @@ class Sizes(Known):
     def _look(self, relation: Relation) -> bool:
         """Answer by the sizes at hand, from now on for good."""
         if self.sources(relation.left, relation.right) is None:
-            raise UnknownSize(f"whether {relation} depends on what an array holds", relation.left, relation.right)
+            words = f"whether {{}} {relation.op} {{}} depends on what an array holds"
+            raise UnknownSize(words, relation.left, relation.right)
         env = {symbol.name: self.numbers[symbol.name].example for symbol in relation.symbols}
         answer = holds(relation, env)
         fact = tidy(relation if answer else negate(relation))
         facts = self.facts.assume(fact)
         fixed = [symbol for symbol, size in facts.solved.items() if isinstance(size, int)]
+        needed = f"needed{self._what_for('by')}"
         if fixed:
-            raise Specialise(self.sources(*fixed) or frozenset(), f"{self.in_words(fact)} is needed{self._by()}")
-        self._note(fact, facts, self.doing)
+            raise Specialise(self.sources(*fixed) or frozenset(), f"{self.in_words(fact)} is {needed}")
+        self._note(fact, facts, f"{needed}{self._place()}")
         return answer
 
-    def _by(self) -> str:
-        return f" by {self.doing}" if self.doing else ""
+    def _place(self) -> str:
+        if not self.tracer.frames:
+            return ""
+        file, line, _ = self.tracer.frames[-1].place
+        return f" at {os.path.basename(file)}:{line}"
+
+    def _what_for(self, words: str) -> str:
+        """What a question is asked for, behind ``words``: the user's expression, or else the operation."""
+        text = _source_text(self.tracer.frames[-1]) if self.tracer.frames else ""
+        text = text or self.doing
+        return f" {words} {text}" if text else ""
 
     def _note(self, fact: Relation, facts: Facts, why: str) -> None:
-        tracer = self.tracer
-        line = tracer.frames[-1].instruction.line if tracer.frames else None
-        tracer.journal.set(self, "facts", facts)
-        tracer.journal.put(self.asked, fact, (line, why))
+        self.tracer.journal.set(self, "facts", facts)
+        self.tracer.journal.put(self.asked, fact, why)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The symbols in the user's terms."""
+        return {name: number.describe_source() for name, number in self.numbers.items()}
 
     def in_words(self, relation: Relation) -> str:
         """A relation in the user's terms."""
-        return in_words(relation, {name: number.describe_source() for name, number in self.numbers.items()})
+        return in_words(relation, self.names)
+
+    def describe(self) -> Iterator[OpenSize]:
+        """The symbols of the trace with what is known of them."""
+        for name, number in self.numbers.items():
+            if number.source is not None:
+                yield OpenSize(name, number.source.name(), self._known_of(number.size))
+        for node, value in self.tracer.memory.inputs.items():
+            if isinstance(value, NumberValue) and value.size is None and value.source is not None:
+                yield OpenSize(node.name, value.source.name(), f"any {value.python.__name__}")
+
+    def _known_of(self, symbol: Symbol) -> str:
+        size = self.facts.simplify(symbol)
+        if size != symbol:
+            return f"as large as {size_in_words(size, self.names)}"
+        low, high = self.facts.bounds(symbol)
+        if high is not None and high < LARGEST_SIZE:
+            return f"{low} to {high}"
+        return "any size" if not low else f"{low} or more"
 
     # declarations -------------------------------------------------------------------------------------------------
     def declare(self, symbol: Symbol, dim: DerivedDim) -> None:
@@ -191,7 +241,7 @@ class Sizes(Known):
     def guards(self) -> tuple[Guard, ...]:
         """A guard for each fact that does not follow from the others."""
         places = {name: number.source for name, number in self.numbers.items() if number.source is not None}
-        return tuple(relation_guard(fact, places, *self.asked[fact]) for fact in Facts().minimal(self.asked))
+        return tuple(relation_guard(fact, places, self.asked[fact]) for fact in Facts().minimal(self.asked))
 
     # values -------------------------------------------------------------------------------------------------------
     def value(self, size: Size) -> Value:
@@ -213,12 +263,24 @@ class Sizes(Known):
         size = self.facts.simplify(size) if isinstance(size, Expr) else size
         if isinstance(size, int):
             return size
-        raise self.refusal(UnknownSize(f"the size {size} must be known", size))
+        raise self.refusal(UnknownSize("the size {} must be known", size))
 
     def refusal(self, error: UnknownSize) -> Exception:
         """What to do about sizes that an operation must know."""
         sources = self.sources(*error.sizes)
-        return GraphBreak(str(error), "op") if not sources else Specialise(sources, f"{error}{self._by()}")
+        if not sources:
+            return GraphBreak(str(error), "op")
+        words = error.message.format(*(size_in_words(size, self.names) for size in error.sizes))
+        return Specialise(sources, f"{words}{self._what_for('for')}")
+
+
+def _source_text(frame: Frame) -> str:
+    """The expression that a frame evaluates, if it is short and its source can be read."""
+    line, end_line, column, end_column = frame.instruction.position
+    if line is None or end_line != line or column is None or end_column is None:
+        return ""
+    text = linecache.getline(frame.code.original.co_filename, line).encode()[column:end_column].decode(errors="replace")
+    return text if len(text) <= LONGEST_TEXT else ""
 
 
 @lru_cache(maxsize=1024)

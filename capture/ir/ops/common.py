@@ -191,7 +191,7 @@ def _broadcast(a: tuple[Size, ...], b: tuple[Size, ...]) -> tuple[Size, ...]:
 def static(size: Any, what: str) -> int:
     """``size`` as a plain int, when it is known."""
     if isinstance(size, Expr):
-        raise UnknownSize(f"{what} is not known while compiling", size)
+        raise UnknownSize(f"{what} must be known", size)
     if isinstance(size, ArrayType | NumberType):
         raise CannotInfer(f"{what} is not known while compiling")
     if isinstance(size, bool | np.bool):
