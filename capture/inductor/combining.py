@@ -163,7 +163,8 @@ class RowStates:
         state = f"{name}_state{self.stream}"
         self.lines.add(f"{state} = {step_text(reduction, state, element)};")
 
-    def finish(self, reduction: Reduction, gathers: str) -> None:
+    def finish(self, reduction: Reduction, gathers: str, declare: bool = True) -> None:
+        """The result, in a variable that is there already or is declared."""
         name, short = self.names[reduction], C_TYPES[reduction.dtype]
         result = f"{name}_state"
         if carries_position(reduction):
@@ -173,7 +174,7 @@ class RowStates:
             result = f"total_{short}({name}_tower, {name}_count)"
         elif carries_nan(reduction):
             result = f"{name}_nan ? {not_a_number(reduction)} : {result}"
-        self.lines.add(f"const {local_type(reduction.dtype)} {name} = {result};")
+        self.lines.add(f"const {local_type(reduction.dtype)} {name} = {result};" if declare else f"{name} = {result};")
         if gathers:
             self.lines.add(f"{gathers} |= raised_by_{reduction.combine}_{short}({name}, {name}_seen, {name}_weight);")
 

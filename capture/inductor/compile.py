@@ -36,7 +36,7 @@ from capture.inductor.plan import (
 from capture.inductor.render import Rendered, flagged_nodes, partials_of, render_nest, render_unit
 from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
-from capture.ir.shapes import Size, product
+from capture.ir.shapes import Expr, Size, product
 from capture.ir.types import ArrayType
 
 Partials = dict[Nest, dict[Reduction, list[Memory]]]
@@ -75,10 +75,14 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     numbers = number_inputs(lowered)
     for unit in scheduled.measures:
         numbers.measure(unit.node.type.size)
-    _allocate_late(lowered, numbers)
+    for nest in nests.values():
+        for symbol, choice in nest.chosen.items():
+            numbers.choose(symbol, choice)
+    _allocate_late([*lowered.memory.values(), *_states(partials)], numbers)
     memories, offsets, arena = _place(scheduled, nests, partials)
     flagged = flagged_nodes(list(nests.values()), lowered.order)
     rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
+    rendered.unit.forms = frozenset(name for nest in nests.values() for name in nest.forms)
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])
     steps = _steps(scheduled, nests, rendered, numbers)
@@ -104,9 +108,13 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     )
 
 
-def _allocate_late(lowered: Lowered, numbers: Numbers) -> None:
+def _states(partials: Partials) -> Iterable[Memory]:
+    return (memory for groups in partials.values() for group in groups.values() for memory in group)
+
+
+def _allocate_late(memories: Iterable[Memory], numbers: Numbers) -> None:
     """What is only as large as the call finds out on its way has no place in the arena, which is there before."""
-    for memory in lowered.memory.values():
+    for memory in memories:
         if memory.kind == "arena" and numbers.stage(memory.shape):
             memory.kind = "output"
 
@@ -211,7 +219,7 @@ def _steps(
             steps.append(_LOOPLESS[step.kind](step, scheduled.lowered, numbers))
         elif step in nests:
             for launch in rendered.launches[nests[step]]:
-                scratch = numbers.of(launch.scratch) if launch.scratch else -1
+                scratch = numbers.of(launch.scratch) if isinstance(launch.scratch, Expr) or launch.scratch else -1
                 extent, work = numbers.of(launch.extent), numbers.of(launch.work)
                 writes = any(unit.memory is not None and unit.memory.kind == "input" for unit in step.units)
                 steps.append(KernelStep(launch.symbol, extent, work, launch.grain, scratch, writes))

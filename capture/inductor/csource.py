@@ -55,7 +55,8 @@ class CUnit:
     flags: dict[Node, int] = field(default_factory=dict)
     numbers: dict[str, str] = field(default_factory=dict)  # names that size expressions go by
     number_reads: dict[str, str] = field(default_factory=dict)  # C that reads a named size at each call
-    unit_steps: frozenset[str] = frozenset()  # sizes that are 1 in most calls
+    unit_steps: frozenset[str] = frozenset()  # strides that are 1 in most calls
+    forms: frozenset[str] = frozenset()  # what kernels choose, and have a form of their own for where it is 1
     helpers: dict[str, str] = field(default_factory=dict)
     math: dict[str, int] = field(default_factory=dict)
 
@@ -111,22 +112,25 @@ class CUnit:
 
 @dataclass
 class Scratch:
-    """Memory of one thread: arrays one after the other, each on a cache line of its own."""
+    """Memory of one thread: arrays one after the other, each on a cache line of its own, and with one between them:
+    arrays whose places differ by whole pages are slow to walk side by side.
+    """
 
     unit: CUnit
-    arrays: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # C type, offset, bytes
-    bytes: int = 0
+    arrays: dict[str, tuple[str, Size]] = field(default_factory=dict)  # C type, offset
+    bytes: Size = 0
 
-    def array(self, name: str, dtype: np.dtype, count: int) -> str:
+    def array(self, name: str, dtype: np.dtype, count: Size) -> str:
         if name not in self.arrays:
-            self.arrays[name] = (C_TYPES[dtype], self.bytes, count * dtype.itemsize)
-            self.bytes += -(-count * dtype.itemsize // CACHE_LINE) * CACHE_LINE
+            self.arrays[name] = (C_TYPES[dtype], self.bytes)
+            lines = (count * dtype.itemsize + CACHE_LINE - 1) // CACHE_LINE
+            self.bytes = self.bytes + (lines + 1) * CACHE_LINE
         return name
 
     def declarations(self) -> list[str]:
         return [
-            f"{ctype} *restrict {name} = ({ctype} *)(scratch + {offset});"
-            for name, (ctype, offset, _) in self.arrays.items()
+            f"{ctype} *restrict {name} = ({ctype} *)(scratch + {self.unit.size(offset)});"
+            for name, (ctype, offset) in self.arrays.items()
         ]
 
 

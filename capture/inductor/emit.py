@@ -22,9 +22,9 @@ from capture.inductor.combining import (
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
 from capture.inductor.loops import Memory, Reduction, Value
-from capture.inductor.nest import TILE, Axis, Nest, Write
+from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest, Write
 from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
-from capture.ir.shapes import Size, product
+from capture.ir.shapes import Expr, Size, minimum, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
 
@@ -89,7 +89,7 @@ class Body:
                 for value in nest.needed(nest.roots(phase), phase):
                     stack.extend(value.args)
                 stack.extend(nest.roots(phase))
-        if self.mode == COMBINE or not nest.is_split:
+        if self.mode == COMBINE or not nest.is_split or nest.may_be_whole:
             stack.extend(value for write in self.row_writes() for value in (write.value, *write.places))
         found: dict[Value, None] = {}
         while stack:
@@ -123,27 +123,24 @@ class Body:
             return {}
         overwritten = set(nest.overwritten)
         loads = [value for value in nest.values if value.op == "load" and value.data.memory in overwritten]
-        return {v: self.scratch.array(f"{self.local(v)}_before", v.dtype, nest.batch * self.items(v)) for v in loads}
+        return {v: self.scratch.array(f"{self.local(v)}_before", v.dtype, self.items(v) * nest.batch) for v in loads}
 
     # positions in arrays of one row or block --------------------------------------------------------------------
-    def items(self, value: Value) -> int:
+    def items(self, value: Value) -> Size:
         """How many elements the value has in one outer iteration."""
         nest = self.nest
         count: Size = 1
         if nest.is_inner(value):
             first, *others = nest.inner
-            count = product([nest.chunk or first.size, *(axis.size for axis in others)])
-        if self.lane in value.axes:
-            count = count * nest.width
-        assert isinstance(count, int)
-        return count
+            count = product([nest.chunk if nest.has_chunks else first.size, *(axis.size for axis in others)])
+        return count * nest.width if self.lane in value.axes else count
 
     def position(self, value: Value) -> str:
         """The place of the value's element among those of one outer iteration."""
         nest, text = self.nest, "0"
         if nest.is_inner(value):
             first, *others = nest.inner
-            text = f"{first.symbol.name} - start" if nest.chunk else first.symbol.name
+            text = f"{first.symbol.name} - start" if nest.has_chunks else first.symbol.name
             for axis in others:
                 text = f"({text}) * {self.unit.size(axis.size)} + {axis.symbol.name}"
         if self.lane in value.axes:
@@ -151,7 +148,7 @@ class Body:
         return text
 
     def backup(self, value: Value) -> str:
-        base = "" if self.nest.batch == 1 else f"(row - first) * {self.items(value)} + "
+        base = "" if self.nest.batch == 1 else f"(row - first) * ({self.unit.size(self.items(value))}) + "
         return f"{self.backups[value]}[{base}{self.position(value)}]"
 
     # statements -------------------------------------------------------------------------------------------------
@@ -235,11 +232,21 @@ class Body:
             self.loop(phase)
         if self.mode == COMBINE:
             self.section(1)
+        elif nest.may_be_whole:
+            self.finish_whole_or_keep(passes)
         elif nest.is_split:
             self.keep_chunk()
         else:
             self.section(passes)
         return str(self.lines)
+
+    def finish_whole_or_keep(self, passes: int) -> None:
+        """The end of a kernel for which each call chooses whether there are chunks."""
+        with self.lines.block(f"if ({self.chunks()} == 1)"):
+            self.section(passes, whole=True)
+        if self.mode == FAST:
+            with self.lines.block("else"):
+                self.keep_chunk()
 
     def block_lanes(self) -> str:
         assert self.nest.lanes is not None
@@ -248,11 +255,13 @@ class Body:
             return str(width)
         return f"MINIMUM({width}, {self.unit.size(size)} - block)"
 
-    def section(self, phase: int) -> None:
-        """What is computed and written outside the inner loops, before pass ``phase``."""
+    def section(self, phase: int, whole: bool = False) -> None:
+        """What is computed and written outside the inner loops, before pass ``phase``; not yet what is made of the
+        results of reductions that are to be combined, unless this one is ``whole``.
+        """
         values = [value for value in self.rows if value.phase == phase]
         writes = [write for write in self.row_writes() if write.phase == phase]
-        if self.nest.is_split and self.mode != COMBINE:
+        if self.nest.is_split and self.mode != COMBINE and not whole:
             writes = []
         for value in values:
             if self.lane not in value.axes:
@@ -291,12 +300,28 @@ class Body:
 
     def row_loop(self, phase: int) -> None:
         nest, lines = self.nest, self.lines
-        reductions, checked = self.reductions(phase), self.mode == CHECKED
-        states = RowStates(reductions, self.names, lines, self.unit)
-        length = nest.chunk or product(axis.size for axis in nest.inner)
-        states.begin(length if reductions else 1, checked)
+        reductions = self.reductions(phase)
+        length: Size = 1
+        if reductions:
+            length = nest.chunk if nest.has_chunks else product(axis.size for axis in nest.inner)
         for value in nest.carried:
             lines.add(f"{local_type(value.dtype)} {self.local(value)} = {value.data.start};")
+        if isinstance(length, int) or self.mode != FAST or not all(map(is_float_sum, reductions)):
+            self.row_pass(phase, length)
+            return
+        for reduction in reductions:
+            lines.add(f"{local_type(reduction.dtype)} {self.names[reduction]};")
+        with lines.block(f"if ({self.unit.size(length)} <= {PAIRWISE})"):
+            self.row_pass(phase, PAIRWISE, declare=False)
+        with lines.block("else"):
+            self.row_pass(phase, length, declare=False)
+
+    def row_pass(self, phase: int, length: Size, declare: bool = True) -> None:
+        """The loops of a pass over ``length`` elements, and what they leave."""
+        nest, lines = self.nest, self.lines
+        reductions, checked = self.reductions(phase), self.mode == CHECKED
+        states = RowStates(reductions, self.names, lines, self.unit)
+        states.begin(length, checked)
         with ExitStack() as stack:
             for axis in nest.inner[:-1]:
                 stack.enter_context(lines.block(self.axis_loop(axis)))
@@ -317,7 +342,7 @@ class Body:
                 self.pragma(mark, states.clauses(checked))
             states.end_block()
         for reduction in reductions:
-            states.finish(reduction, self.gathered(reduction))
+            states.finish(reduction, self.gathered(reduction), declare)
 
     def is_light(self, phase: int) -> bool:
         """Whether a pass does little else than add."""
@@ -352,7 +377,7 @@ class Body:
         return self.gathers(self.unit.flags[reduction.node]) if self.mode != FAST and reduction.may_raise else ""
 
     def axis_range(self, axis: Axis) -> tuple[str, str]:
-        if self.nest.chunk and axis is self.nest.inner[0]:
+        if self.nest.has_chunks and axis is self.nest.inner[0]:
             return "start", "stop"
         if self.nest.tile and axis is self.nest.inner[-1]:
             return "left", "right"
@@ -403,15 +428,14 @@ class Body:
         nest = self.nest
         for value in nest.needed(nest.roots(phase), phase):
             if nest.saved.get(value, phase) < phase:
-                array = f"{self.local(value)}_saved"
-                self.lines.add(
-                    f"const {local_type(value.dtype)} {self.local(value)} = {array}[{self.position(value)}];"
-                )
+                self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {self.saved_text(value)};")
                 continue
             self.compute(value)
             if nest.saved.get(value) == phase:
-                array = self.scratch.array(f"{self.local(value)}_saved", value.dtype, self.items(value))
-                self.lines.add(f"{array}[{self.position(value)}] = {self.local(value)};")
+                count = minimum(self.items(value), MOST_SAVED)
+                array = self.scratch.array(f"{self.local(value)}_saved", value.dtype, count)
+                where = f"if ({self.unit.size(nest.saves)}) " if isinstance(nest.saves, Expr) else ""
+                self.lines.add(f"{where}{array}[{self.position(value)}] = {self.local(value)};")
         for reduction in self.reductions(phase):
             position = self.unit.size(reduction.position)
             states.step(reduction, self.name(reduction.element), f"({position})", self.mode == CHECKED)
@@ -421,6 +445,13 @@ class Body:
         for value in nest.carried:
             self.lines.add(f"{self.name(value)} = {self.name(value.data.next)};")
 
+    def saved_text(self, value: Value) -> str:
+        """A value that an earlier pass has kept, or that is computed again where it has not."""
+        text = f"{self.local(value)}_saved[{self.position(value)}]"
+        if isinstance(self.nest.saves, Expr):
+            text = f"{self.unit.size(self.nest.saves)} ? {text} : {self.text(value)}"
+        return text
+
     # chunks of a split reduction --------------------------------------------------------------------------------
     def chunk_index(self, chunk: str, row: str) -> str:
         """The place of a chunk's state: rows, then chunks, then lanes."""
@@ -428,9 +459,7 @@ class Body:
         return f"({place}) * {self.unit.size(self.nest.lanes.size)} + block + lane" if self.nest.lanes else place
 
     def chunks(self) -> str:
-        first = self.nest.inner[0].size
-        assert isinstance(first, int)
-        return str(-(-first // self.nest.chunk))
+        return self.unit.size(self.nest.chunks)
 
     def keep_chunk(self) -> None:
         """The state of each reduction after one chunk goes to memory."""

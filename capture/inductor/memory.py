@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from capture.inductor.loops import Memory
 from capture.inductor.lower import Lowered
+from capture.inductor.nest import Choice
 from capture.inductor.plan import Buffer
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, Symbol, product, to_c
@@ -27,6 +28,7 @@ class Numbers:
     count: int = 0
     constants: dict[int, int] = field(default_factory=dict)  # value → number
     computed: dict[Expr, int] = field(default_factory=dict)
+    choices: dict[Symbol, tuple[Choice, int]] = field(default_factory=dict)  # what kernels choose → number
     reads: dict[Symbol, str] = field(default_factory=dict)  # C that reads a symbol
     measured: dict[Symbol, int] = field(default_factory=dict)  # numbers that a call finds out on its way, in order
 
@@ -46,17 +48,36 @@ class Numbers:
         self.reads[symbol] = f"numbers[{self.count}]"
         self.count += 1
 
+    def choose(self, symbol: Symbol, choice: Choice) -> None:
+        """A number that each call chooses."""
+        self.choices[symbol] = choice, self.count
+        self.reads[symbol] = f"numbers[{self.count}]"
+        self.count += 1
+
     def stage(self, sizes: Iterable[Size]) -> int:
         """Behind how many measure steps all of these sizes are known."""
         symbols = {symbol for size in sizes if isinstance(size, Expr) for symbol in size.symbols}
         order = list(self.measured)
-        return max((order.index(symbol) + 1 for symbol in symbols if symbol in self.measured), default=0)
+        stages = [order.index(symbol) + 1 for symbol in symbols if symbol in self.measured]
+        stages += [self.stage(self.choices[symbol][0].sizes) for symbol in symbols if symbol in self.choices]
+        return max(stages, default=0)
 
     def lines(self, stage: int) -> list[str]:
         """The body of the function that computes the sizes which are known from a stage on."""
         names = {symbol.name: f"({text})" for symbol, text in self.reads.items()}
+        chosen = [(c, number) for c, number in self.choices.values() if self.stage(c.sizes) == stage]
         sizes = [(size, number) for size, number in self.computed.items() if self.stage((size,)) == stage]
-        return [f"numbers[{number}] = {to_c(size, names)};" for size, number in sizes]
+        lines = [f"numbers[{number}] = {_choice_text(choice, names)};" for choice, number in chosen]
+        return lines + [f"numbers[{number}] = {to_c(size, names)};" for size, number in sizes]
+
+
+def _choice_text(choice: Choice, names: Mapping[str, str]) -> str:
+    """C that evaluates a choice."""
+    value = to_c(choice.value, names)
+    if not choice.where:
+        return value
+    tests = (f"{to_c(test.left, names)} {test.op} {to_c(test.right, names)}" for test in choice.where)
+    return f"{' && '.join(tests)} ? {value} : {to_c(choice.otherwise, names)}"
 
 
 def number_inputs(lowered: Lowered) -> Numbers:

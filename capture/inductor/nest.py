@@ -10,6 +10,9 @@ values it computes, what it combines and what it writes. A nest has one of these
   reduced axes, each step of which works on a whole block.
 
 A pass needs what earlier passes computed: cheap values are computed again, dear ones (``exp``) are saved.
+
+What depends on how large things are (chunks of long reductions, whether a row fits the cache) is a constant where sizes
+are known. Where they are open it is a symbol of the nest, for which each call chooses a value: ``Nest.chosen``.
 """
 
 from __future__ import annotations
@@ -25,12 +28,12 @@ from capture.inductor.loops import Access, Builder, Carry, Memory, Reduction, Va
 from capture.inductor.lower import Lowered, Unit, loop_dtypes
 from capture.inductor.overlap import shape_of, view_of
 from capture.inductor.points import Index, broadcast_index, operand_points, scatter_points, source_index
-from capture.inductor.schedule import Group, Schedule, is_chunked, lane_axis
+from capture.inductor.schedule import Group, Schedule, chunked_where, lane_axis
 from capture.inductor.vocabulary import BOOL_DTYPE, DEAR, literal
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import Gather, Pointwise, Reduce, Scan
 from capture.ir.passes.index_range import index_range
-from capture.ir.shapes import Expr, Size, Symbol, evaluate, product
+from capture.ir.shapes import Expr, Relation, Size, Symbol, evaluate, le, maximum, minimum, product
 from capture.ir.types import Layout, keep_order
 
 INT64 = np.dtype(np.int64)
@@ -67,6 +70,19 @@ class Axis:
     size: Size
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A number that each call chooses by its sizes: ``value`` where all relations hold, else ``otherwise``."""
+
+    value: Size
+    where: tuple[Relation, ...] = ()
+    otherwise: Size = 0
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        return (self.value, self.otherwise, *(size for test in self.where for size in (test.left, test.right)))
+
+
 @dataclass(eq=False, slots=True)
 class Write:
     """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis. ``places`` are
@@ -96,12 +112,28 @@ class Nest:
     values: list[Value]
     reductions: list[Reduction]
     writes: list[Write]
-    chunk: int = 0  # steps of the first inner axis in one chunk; 0 where the inner axes stay whole
+    chunk: Size = 0  # steps of the first inner axis in one chunk; 0 where the inner axes stay whole
+    chunks: Size = 1
     tile: int = 0  # the same of the last inner axis, where a map walks two axes in tiles
-    batch: int = 1  # outer iterations between two looks at the floating-point status
+    batch: Size = 1  # outer iterations between two looks at the floating-point status
     width: int = 0  # lanes of one block
     saved: dict[Value, int] = field(default_factory=dict)  # values kept for later passes, and the pass that keeps them
+    saves: Size = 1  # whether they are kept
     carried: list[Value] = field(default_factory=list)  # variables that go from step to step of a walk
+    chosen: dict[Symbol, Choice] = field(default_factory=dict)
+
+    def choose(self, what: str, choice: Choice, low: int = 0) -> Size:
+        """The number, or a symbol for what each call chooses, which is ``low`` at least."""
+        if isinstance(choice.value, int) and not choice.where:
+            return choice.value
+        symbol = Symbol(f"{self.name}_{what}", low)
+        self.chosen[symbol] = choice
+        return symbol
+
+    @property
+    def forms(self) -> list[str]:
+        """What is chosen and mostly 1."""
+        return [size.name for size in (self.chunks, self.saves) if isinstance(size, Symbol)]
 
     @property
     def units(self) -> list[Unit]:
@@ -124,8 +156,17 @@ class Nest:
 
     @property
     def is_split(self) -> bool:
-        """Whether the reductions of the nest are made in chunks and combined later."""
-        return bool(self.reductions) and self.chunk > 0
+        """Whether the reductions of the nest are made in chunks and combined later, at least in some calls."""
+        return bool(self.reductions) and self.has_chunks
+
+    @property
+    def may_be_whole(self) -> bool:
+        """Whether there are calls with one chunk only, which needs no combining."""
+        return self.is_split and not isinstance(self.chunks, int)
+
+    @property
+    def has_chunks(self) -> bool:
+        return isinstance(self.chunk, Expr) or self.chunk > 0
 
     @property
     def raises(self) -> bool:
@@ -146,7 +187,7 @@ class Nest:
             if value in found or not self.is_inner(value):
                 continue
             found[value] = None
-            if self.saved.get(value, phase) >= phase:
+            if self.saved.get(value, phase) >= phase or isinstance(self.saves, Symbol):
                 stack.extend(value.args)
         return sorted(found, key=lambda value: value.number)
 
@@ -548,26 +589,46 @@ def _set_phases(nest: Nest) -> None:
 def _cut(nest: Nest, lowered: Lowered) -> None:
     """Choose chunks, blocks and batches."""
     items = product(axis.size for axis in nest.inner)
+    lanes: Size = 1
     if nest.form == "columns":
         assert nest.lanes is not None
-        lanes = nest.lanes.size
-        nest.width = max(1, min(BLOCK, lanes)) if isinstance(lanes, int) else BLOCK
+        lanes = minimum(BLOCK, nest.lanes.size)
+        nest.width = max(1, lanes) if isinstance(lanes, int) else BLOCK
     if nest.form == "map":
-        crossing = _crossing_axis(nest)
-        if crossing is not None:
-            axis, (nest.chunk, nest.tile) = crossing
-            nest.outer = [other for other in nest.outer if other is not axis]
-            nest.inner = [axis, *nest.inner]
-        elif nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
-            nest.chunk = TILE
-    elif is_chunked(nest.group, lowered):
+        _cut_map(nest, items)
+    else:
+        _cut_reductions(nest, lowered)
+    if nest.has_chunks:
         first = nest.inner[0].size
-        assert isinstance(items, int) and isinstance(first, int)
-        lanes = nest.lanes.size if nest.lanes else 1
-        each = max(1, items // first) * (lanes if isinstance(lanes, int) else 1)
-        nest.chunk = max(1, CHUNK // each)
-    if not nest.chunk and isinstance(items, int) and items:
-        nest.batch = max(1, TILE // (items * max(nest.width, 1)))
+        count = (first + nest.chunk - 1) // nest.chunk
+        low = 1 if nest.reductions else 0
+        nest.chunks = nest.choose("chunks", Choice(maximum(count, low)), low)
+    if not nest.has_chunks or (nest.form == "map" and isinstance(nest.chunk, Symbol)):
+        step = (nest.chunk if nest.has_chunks else items) * lanes
+        if not isinstance(step, int) or step:
+            nest.batch = nest.choose("batch", Choice(maximum(1, TILE // maximum(1, step))), low=1)
+
+
+def _cut_map(nest: Nest, items: Size) -> None:
+    crossing = _crossing_axis(nest)
+    if crossing is not None:
+        axis, (nest.chunk, nest.tile) = crossing
+        nest.outer = [other for other in nest.outer if other is not axis]
+        nest.inner = [axis, *nest.inner]
+    elif nest.inner and not isinstance(items, int) and nest.outer:
+        nest.chunk = nest.choose("chunk", Choice(TILE, (le(2 * TILE + 1, items),), maximum(items, 1)), low=1)
+    elif nest.inner and (not isinstance(items, int) or items > 2 * TILE or not nest.outer):
+        nest.chunk = TILE
+
+
+def _cut_reductions(nest: Nest, lowered: Lowered) -> None:
+    where = chunked_where(nest.group, lowered)
+    if where is None or nest.phases > 1:
+        return
+    first, *others = (axis.size for axis in nest.inner)
+    each = product([*others, nest.lanes.size if nest.lanes else 1])
+    chunk = maximum(1, CHUNK // maximum(1, each))
+    nest.chunk = nest.choose("chunk", Choice(chunk, where, maximum(first, 1)), low=1)
 
 
 def _crossing_axis(nest: Nest) -> tuple[Axis, tuple[int, int]] | None:
@@ -587,16 +648,18 @@ def _crossing_axis(nest: Nest) -> tuple[Axis, tuple[int, int]] | None:
 
 
 def _is_long(axis: Axis) -> bool:
-    return isinstance(axis.size, int) and axis.size >= 64
+    return not isinstance(axis.size, int) or axis.size >= 64
 
 
 def _save_dear(nest: Nest) -> None:
     """Which values are kept from the pass that computes them first to a later one."""
-    items = product(axis.size for axis in nest.inner)
-    if nest.phases < 2 or not isinstance(items, int) or items * max(nest.width, 1) > MOST_SAVED:
+    items = product(axis.size for axis in nest.inner) * max(nest.width, 1)
+    if nest.phases < 2 or (isinstance(items, int) and items > MOST_SAVED):
         return
     first: dict[Value, int] = {}
     for phase in range(nest.phases):
         for value in nest.needed(nest.roots(phase), phase):
             if first.setdefault(value, phase) < phase and value.cost >= DEAR:
                 nest.saved.setdefault(value, first[value])
+    if nest.saved and not isinstance(items, int):
+        nest.saves = nest.choose("saves", Choice(1, (le(items, MOST_SAVED),)))

@@ -22,7 +22,7 @@ from capture.inductor.nest import Nest
 from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
 from capture.ir.graph import Node
-from capture.ir.shapes import C_HELPERS, Size, Symbol, product
+from capture.ir.shapes import C_HELPERS, Size, Symbol, maximum, minimum, product
 
 SIGNED = {np.dtype(f"i{n}"): 8 * n for n in (1, 2, 4, 8)}
 
@@ -42,16 +42,31 @@ class KernelText:
     declarations: tuple[str, ...]
     decode: tuple[str, ...]
     body: str
-    batch: int
+    batch: str
     suspects: bool
     checked: str  # the function to call when something was raised
     is_checked: bool
     closing: tuple[str, ...] = ()
-    steps: tuple[tuple[str, str], ...] = ()  # sizes for whose being 1 the kernel has a form of its own, and their C
+    steps: tuple[tuple[str, str], ...] = ()  # strides for whose being 1 the kernel has a form of its own, and their C
+    forms: tuple[tuple[str, str], ...] = ()  # the same for what it chooses
 
     @property
     def single_batch(self) -> bool:
-        return self.is_checked or (self.batch == 1 and not self.suspects)
+        return self.is_checked or (self.batch == "1" and not self.suspects)
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        return self.steps + self.forms
+
+    @property
+    def versions(self) -> list[tuple[str, str]]:
+        """The forms that the kernel has: where, and with which numbers; the last one is for all that is left."""
+        ones = [self.parameters, self.steps] if self.steps and self.forms else [self.parameters]
+        found = [(" && ".join(f"{name} == 1" for name, _ in known), known) for known in ones]
+        return [
+            (where, ", ".join("1" if parameter in known else parameter[0] for parameter in self.parameters))
+            for where, known in (*found, ("", ()))
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +75,9 @@ class Launch:
 
     symbol: str
     extent: Size
-    work: int
+    work: Size
     grain: int
-    scratch: int
+    scratch: Size
 
 
 @dataclass
@@ -83,11 +98,8 @@ def partials_of(nest: Nest) -> dict[Reduction, list[Memory]]:
     """Memory for the states of the chunks of split reductions."""
     if not nest.is_split:
         return {}
-    first = nest.inner[0].size
-    assert isinstance(first, int)
-    count = product(
-        [*(axis.size for axis in nest.outer), -(-first // nest.chunk), nest.lanes.size if nest.lanes else 1]
-    )
+    count = product([*(axis.size for axis in nest.outer), nest.chunks, nest.lanes.size if nest.lanes else 1])
+    count = count * minimum(1, nest.chunks - 1)  # a single one is the result
     result: dict[Reduction, list[Memory]] = {}
     for reduction in nest.reductions:
         name = f"{reduction.node.name}_chunks"
@@ -109,10 +121,11 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
     if needs_check:
         checked = Body(nest, unit, CHECKED, partials)
         body = checked.build()
-        scratch = max(scratch, checked.scratch.bytes)
+        scratch = maximum(scratch, checked.scratch.bytes)
         rendered.texts.append(_function(nest, checked, body, f"{nest.name}_checked", ""))
     rendered.texts.append(_function(nest, fast, text, nest.name, f"{nest.name}_checked" if needs_check else ""))
-    launches = [Launch(nest.name, extent(nest, FAST), _work(nest), nest.batch, scratch)]
+    grain = nest.batch if isinstance(nest.batch, int) else 1
+    launches = [Launch(nest.name, extent(nest, FAST), _work(nest), grain, scratch)]
     if nest.is_split:
         combine = Body(nest, unit, COMBINE, partials)
         body = combine.build()
@@ -128,8 +141,10 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         opaque += [declaration.format(hidden), f'__asm__("" : "+m"({hidden}));']
     gathered = [f"u32 {name} = 0;" for name in body.noted]
     decode = tuple(_decode(nest, body.unit, body.mode))
-    numbers, steps = _numbers(body, "\n".join((text, *decode)))
-    sources = (*_pointers(nest, body, text), *numbers, *body.scratch.declarations())
+    batch = body.unit.size(nest.batch) if body.mode != COMBINE else "1"
+    pointers, arrays = _pointers(nest, body, text), body.scratch.declarations()
+    numbers, steps, forms = _numbers(body, "\n".join((text, *decode, batch, *arrays)))
+    sources = (*pointers, *numbers, *arrays)
     declarations = (*sources, *first, *opaque, *gathered)
     return KernelText(
         name,
@@ -137,12 +152,13 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         declarations,
         decode,
         text,
-        nest.batch if body.mode != COMBINE else 1,
+        batch,
         body.suspects,
         checked,
         body.mode == CHECKED,
         tuple(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted),
         steps,
+        forms,
     )
 
 
@@ -166,15 +182,23 @@ def _pointers(nest: Nest, body: Body, text: str) -> list[str]:
     return lines
 
 
-def _numbers(body: Body, text: str) -> tuple[list[str], tuple[tuple[str, str], ...]]:
-    """Declarations of the sizes that the text names; apart from them those that are mostly 1, in the fast form."""
+Reads = tuple[tuple[str, str], ...]
+
+
+def _numbers(body: Body, text: str) -> tuple[list[str], Reads, Reads]:
+    """Declarations of the sizes that the text names; apart from them, in the fast form, strides that are mostly 1 and
+    numbers that are chosen.
+    """
     reads = [(name, value) for name, value in body.unit.number_reads.items() if re.search(rf"\b{name}\b", text)]
-    steps = tuple(read for read in reads if body.mode == FAST and read[0] in body.unit.unit_steps)
-    return [f"const i64 {name} = {value};" for name, value in reads if (name, value) not in steps], steps
+    apart = reads if body.mode == FAST else []
+    steps = tuple(read for read in apart if read[0] in body.unit.unit_steps)
+    forms = tuple(read for read in apart if read[0] in body.unit.forms)
+    return [f"const i64 {name} = {value};" for name, value in reads if (name, value) not in steps + forms], steps, forms
 
 
 def extent(nest: Nest, mode: str) -> Size:
-    return product([axis.size for axis in nest.outer] + [count for _, count in _digits(nest, mode)])
+    count = product([axis.size for axis in nest.outer] + [count for _, count in _digits(nest, mode)])
+    return count * minimum(1, nest.chunks - 1) if mode == COMBINE else count
 
 
 def _digits(nest: Nest, mode: str) -> list[tuple[str, Size]]:
@@ -182,8 +206,8 @@ def _digits(nest: Nest, mode: str) -> list[tuple[str, Size]]:
     digits: list[tuple[str, Size]] = []
     if nest.tile:
         digits.append(("tile", (nest.inner[-1].size + nest.tile - 1) // nest.tile))
-    if nest.chunk and mode != COMBINE:
-        digits.append(("chunk", (nest.inner[0].size + nest.chunk - 1) // nest.chunk))
+    if nest.has_chunks and mode != COMBINE:
+        digits.append(("chunk", nest.chunks))
     if nest.lanes:
         digits.append(("block", (nest.lanes.size + nest.width - 1) // nest.width))
     return digits
@@ -214,9 +238,9 @@ def _decode(nest: Nest, unit: CUnit, mode: str) -> Iterable[str]:
     if nest.tile:
         width = unit.size(nest.inner[-1].size)
         yield f"const i64 left = tile * {nest.tile}, right = MINIMUM(left + {nest.tile}, {width});"
-    if nest.chunk and mode != COMBINE:
-        size = nest.inner[0].size
-        yield f"const i64 start = chunk * {nest.chunk}, stop = MINIMUM(start + {nest.chunk}, {unit.size(size)});"
+    if nest.has_chunks and mode != COMBINE:
+        size, step = unit.size(nest.inner[0].size), unit.size(nest.chunk)
+        yield f"const i64 start = chunk * {step}, stop = MINIMUM(start + {step}, {size});"
 
 
 def _comment(nest: Nest, mode: str) -> tuple[str, ...]:
@@ -245,18 +269,16 @@ def nanoseconds(nest: Nest) -> float:
     return total + sum(0.03 * write.value.dtype.itemsize for write in nest.writes if nest.in_loop(write))
 
 
-def _work(nest: Nest) -> int:
-    items: Size = product(axis.size for axis in nest.inner)
-    if nest.chunk and isinstance(items, int) and nest.inner:
-        first = nest.inner[0].size
-        assert isinstance(first, int)
-        items = items // max(first, 1) * min(nest.chunk, first)
-        items = min(items, nest.chunk * nest.tile) if nest.tile else items
-    elif nest.chunk:
-        items = nest.chunk
-    if not isinstance(items, int):
-        items = 4096
-    return max(1, int(nanoseconds(nest) * items * max(nest.width, 1)))
+def _work(nest: Nest) -> Size:
+    """Nanoseconds of one outer iteration."""
+    steps = [axis.size for axis in nest.inner]
+    if nest.has_chunks:
+        steps[0] = minimum(steps[0], nest.chunk)
+    if nest.tile:
+        steps[-1] = minimum(steps[-1], nest.tile)
+    if nest.lanes:
+        steps.append(minimum(nest.lanes.size, nest.width))
+    return maximum(1, product(steps) * round(nanoseconds(nest) * 1000) // 1000)
 
 
 # The unit ---------------------------------------------------------------------------------------------------------
@@ -282,7 +304,8 @@ MINIMUM = "static inline i64 MINIMUM(i64 a, i64 b) { return a < b ? a : b; }"
 def _size_helpers(rendered: Rendered, sizes: Mapping[str, Sequence[str]]) -> str:
     """The functions that size expressions call; what loops need is always there."""
     lines = [line for lines in sizes.values() for line in lines]
-    texts = (*lines, *(text for kernel in rendered.texts for text in (kernel.body, *kernel.decode)))
+    kernels = [(kernel.body, *kernel.decode, *kernel.declarations) for kernel in rendered.texts]
+    texts = (*lines, *(text for kernel in kernels for text in kernel))
     used = any(f"{name}(" in text for text in texts for name in ("FLOORDIV", "FLOORMOD", "MAXIMUM"))
     return C_HELPERS.strip() if used else MINIMUM
 

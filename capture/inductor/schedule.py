@@ -24,7 +24,7 @@ from capture.inductor.loops import Access, Memory, access
 from capture.inductor.lower import Lowered, Read, Unit
 from capture.ir.graph import Node, buffer
 from capture.ir.passes.warnings import may_warn
-from capture.ir.shapes import Expr, Size, Symbol, product, substitute
+from capture.ir.shapes import Expr, Relation, Size, Symbol, holds, le, lt, product, substitute
 
 LONG = 1 << 15
 """Reduced elements from which a reduction with few results is cut into chunks, so that all threads share it."""
@@ -344,7 +344,7 @@ def _is_sound(merged: Group, early: Group, late: Group, lowered: Lowered) -> boo
         if len(axes) != len(merged.axes) and (not merged.reduced or axes != kept or unit.kind == "reduce"):
             return False
     phases = merged.phases(lowered)
-    if is_chunked(merged, lowered) and any(phases[unit] for unit in merged.units if merged.covers_all(unit)):
+    if expects_chunks(merged, lowered) and any(phases[unit] for unit in merged.units if merged.covers_all(unit)):
         return False
     return _shares(early, late, lowered) and _keeps_memory_order(merged, lowered) and _keeps_warnings(merged, lowered)
 
@@ -488,12 +488,22 @@ def _is_at_most(size: Size, limit: int) -> bool:
     return isinstance(size, int) and size <= limit
 
 
-def is_chunked(group: Group, lowered: Lowered) -> bool:
-    """Whether the reduced axes are cut into chunks, whose results are combined by a second function."""
+def chunked_where(group: Group, lowered: Lowered) -> tuple[Relation, ...] | None:
+    """Where the reduced axes are cut into chunks, whose results are combined by a second function: what must be true of
+    the sizes of a call; None if they never are.
+    """
     if not group.reduced or group.is_walk:
-        return False
-    items = product(group.axes[axis] for axis in group.reduced)
+        return None
     rows = product(group.axes[axis] for axis in group.kept)
-    if not isinstance(items, int) or not isinstance(rows, int) or items < LONG or not rows:
-        return False
-    return rows < (FEW_ROWS if lane_axis(lowered, group) in group.reduced else FEW_LANES)
+    few = FEW_ROWS if lane_axis(lowered, group) in group.reduced else FEW_LANES
+    wanted = (le(LONG, product(group.axes[axis] for axis in group.reduced)), lt(rows, few))
+    verdicts = [holds(relation, {}) if not relation.symbols else None for relation in wanted]
+    if False in verdicts or (isinstance(rows, int) and not rows):
+        return None
+    return tuple(relation for relation, verdict in zip(wanted, verdicts, strict=True) if verdict is None)
+
+
+def expects_chunks(group: Group, lowered: Lowered) -> bool:
+    """Whether it pays to have the reduced axes cut into chunks: a size that is open is taken for a large one."""
+    where = chunked_where(group, lowered)
+    return where is not None and all(isinstance(group.axes[axis], int) for axis in group.kept)

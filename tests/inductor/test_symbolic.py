@@ -1,8 +1,11 @@
 """Graphs whose sizes are symbols: one compiled graph serves every size, as NumPy does."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+import capture
 from capture.inductor.compile import compile_graph
 from capture.ir.graph import Graph
 from capture.ir.interpret import interpret
@@ -99,3 +102,98 @@ def test_what_is_not_known_is_refused():
     with pytest.raises(UnknownSize, match="1 <= n"):
         graph.call("max", x)
     assert [node.name for node in graph] == ["x", "y"]
+
+
+# What each call chooses by its sizes ----------------------------------------------------------------------------------
+SMALL_AND_LARGE = ((2, 3), (300, 31), (40, 700), (3, 50_000), (50_000, 3), (1, 70_000), (70_000, 1), (2, 70_000))
+
+
+def standardised(x):
+    return (x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True) + 1)
+
+
+def shares(x):
+    e = np.exp(x)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def centred_in_place(x):
+    x -= x.mean(axis=1, keepdims=True)
+    return x
+
+
+def flattened_sums(x):
+    flat = x.reshape(-1)
+    return flat.sum(), flat.max(), (flat * flat).sum() / 7
+
+
+CHOOSING = [
+    lambda x: x.sum(),
+    lambda x: x.sum(axis=0),
+    lambda x: np.exp(x).sum(axis=1) + 1,
+    lambda x: (x.max(axis=0), x.min(axis=1)),
+    lambda x: (x.argmax(axis=0), x.argmin(axis=1), x.reshape(-1).argmax()),
+    lambda x: (x > 1).any(axis=1) & (x < 90).all(axis=1),
+    lambda x: x.prod(axis=1),
+    lambda x: x.var(axis=0),
+    lambda x: x + x[0] * 2,
+    lambda x: x + np.ascontiguousarray(x.T).T,
+    lambda x: x[x > 1].sum() + x[x > 0.5].max(),
+    standardised,
+    shares,
+    centred_in_place,
+    flattened_sums,
+]
+
+
+def outcome(function, x):
+    """The results as a list, and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(x.copy())
+    return result if isinstance(result, tuple) else (result,), [str(warning.message) for warning in caught]
+
+
+def require_close(compiled, program, x):
+    (got, told), (want, expected) = outcome(compiled, x), outcome(program, x)
+    assert told == expected, x.shape
+    for one, other in zip(got, want, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        tolerance = 1e-4 if other.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance, err_msg=str(x.shape))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("program", CHOOSING)
+def test_small_and_large_in_one_variant(program, dtype):
+    """Chunks, batches, blocks and saved values are there or not; the variant is one."""
+    compiled = capture.compile(program, dynamic=True, options={"strict": True})
+    for shape in SMALL_AND_LARGE:
+        x = (np.arange(shape[0] * shape[1]).reshape(shape) * 7 % 11 / 10).astype(dtype)
+        x[-1, -1] = 2  # the largest one is at the end
+        if program is not centred_in_place or dtype != "i4":
+            require_close(compiled, program, x)
+    assert len(compiled.graphs) <= 1
+
+
+@pytest.mark.parametrize("program", [*CHOOSING[:6], *CHOOSING[7:9]])
+def test_they_warn_as_numpy_does(program):
+    compiled = capture.compile(program, dynamic=True, options={"strict": True})
+    for shape in SMALL_AND_LARGE:
+        x = np.full(shape, 0.5)
+        x[0, -1] = np.inf
+        x[-1, 0] = -np.inf
+        x[0, 0] = np.nan if shape[0] % 2 else 1e308
+        require_close(compiled, program, x)
+    assert len(compiled.graphs) == 1
+
+
+def test_long_rows_are_cut_and_short_ones_are_not():
+    graph = Graph("g")
+    x = graph.placeholder("x", array_type("f8", (N, M)))
+    graph.output(graph.call("sum", x, axis=1))
+    run = compile_graph(graph)
+    assert "sum_kernel0_chunk" in run.source and "sum_kernel0_combine" in run.source
+    x = np.random.default_rng(0).standard_normal((2, 100_000))
+    (cut,), (whole,) = run(x), run(np.repeat(x, 4, axis=0))
+    np.testing.assert_allclose(cut, whole[::4], rtol=1e-13)
