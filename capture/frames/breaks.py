@@ -64,6 +64,10 @@ class GraphBreak(Exception):
         self.hint = HINTS.get(kind, "") if hint is None else hint
 
 
+class Again(GraphBreak):
+    """The region ends, since its writes must be done before this instruction; the next one begins with it."""
+
+
 @dataclass(frozen=True, slots=True)
 class BreakRecord:
     """One place where a graph ended early. ``calls`` are the places of the calls that led there, outermost first."""

@@ -212,6 +212,9 @@ SEES_LOCALS = frozenset(
 )
 """Names through which code may read variables that it does not mention (numexpr.evaluate and DataFrame.query do)."""
 
+NAMESPACES = frozenset(words("locals vars dir eval exec"))
+"""Builtins that work in the namespace of the frame; ``vars`` and ``dir`` only without an argument."""
+
 READS = frozenset(
     words(
         "LOAD_FAST LOAD_FAST_AND_CLEAR DELETE_FAST LOAD_CLOSURE MAKE_CELL LOAD_DEREF STORE_DEREF DELETE_DEREF"
@@ -308,6 +311,21 @@ class Code:
     def sees_locals(self) -> bool:
         """Whether the code may read variables it does not mention, through locals() and the like."""
         return not SEES_LOCALS.isdisjoint(self.original.co_names)
+
+    @cached_property
+    def sees_locals_again(self) -> bool:
+        """Whether the code may look a second time at a namespace into which it has put something by name."""
+        looks = [found.index for found in self.instructions if self._looks_at_namespace(found)]
+        if not DIALECT.one_namespace or not looks:
+            return False
+        back = [(jump.arg, jump.index) for jump in self.instructions if jump.op in JUMPS and jump.arg <= jump.index]
+        return len(looks) > 1 or any(target <= looks[0] <= index for target, index in back)
+
+    def _looks_at_namespace(self, found: Instruction) -> bool:
+        if found.op != "LOAD_GLOBAL" or found.arg not in NAMESPACES:
+            return False
+        call = next(later for later in self.instructions[found.index + 1 :] if later.op != "PUSH_NULL")
+        return found.arg not in ("vars", "dir") or (call.op == "CALL" and call.arg.total == 0)
 
     def live_locals(self, index: int) -> frozenset[str]:
         """Locals and cells whose value may be read at or after ``index``; free variables are not among them."""

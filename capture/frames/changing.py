@@ -15,7 +15,8 @@ from typing import Any
 from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NumberIs
 from capture.frames.hook import Variant
-from capture.frames.sources import Absent, Argument, Dimension, Source, State, resolve
+from capture.frames.peek import Absent
+from capture.frames.sources import Argument, Dimension, Source, State, resolve
 
 
 @dataclass(frozen=True)

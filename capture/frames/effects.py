@@ -3,24 +3,22 @@
 In: changes made while an instruction is evaluated. Out: either they stay, or ``Journal.undo`` restores the state
 before the instruction, so that a break leaves no trace.
 
-Order of effects: the only effects inside a graph are writes to arrays, in program order. An assignment to an
-attribute of an object that outlives the frame is noted as a ``Store``; all of them are carried out once behind the
-graph, in program order, when every value has been loaded from its source. Everything else that outlives the frame
-(prints, deletions, ...) ends the region before it and runs natively. So a region is: graph, assignments, then what is
-left of the frame. A region that wrote to memory of the caller cannot be left any more; so what may leave it (an extern
-call) never follows such a write.
+Order of effects: the only effects inside a graph are writes to arrays, in program order. A change of another object
+that outlives the frame (a list, dict, attribute, global, cell) is noted as a ``stores.Store``; all of them are carried
+out once behind the graph, in program order, when every value has been loaded from its source. Everything else that can
+be seen from outside (prints, calls of what is not known, ...) ends the region before it and runs natively. So a region
+is: graph, stores, then what is left of the frame. A region that wrote to memory of the caller cannot be left any more;
+so what may leave it (an extern call) never follows such a write.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.base import Value
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
 from capture.ir.ops.assigning import Assigned, assigned
@@ -30,76 +28,13 @@ from capture.ir.sizes import asking
 from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
-    from capture.frames.rebuild import Builder
     from capture.frames.tracer import Tracer
     from capture.frames.values.arrays import ArrayValue, GraphValue
+    from capture.frames.values.base import Value
     from capture.frames.values.numbers import NumberValue
     from capture.ir.ops.advanced import Places
 
 _MISSING = object()
-
-
-class Store:
-    """An assignment that outlives the frame. A later one to the same place takes its turn: nobody looks in between."""
-
-    @property
-    def place(self) -> tuple[Any, ...]:
-        """What is assigned to, as a key."""
-        raise NotImplementedError
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        """What has to be on the stack, the top last."""
-        raise NotImplementedError
-
-    def emit(self, build: Builder) -> None:
-        """[operands] -> []"""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, eq=False)
-class AttributeStore(Store):
-    """``owner.name = value`` where the class of the owner has nothing to say about it."""
-
-    owner: Value
-    name: str
-    value: Value
-
-    @property
-    def place(self) -> tuple[Any, ...]:
-        return (id(self.owner), self.name)
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.value, self.owner)
-
-    def emit(self, build: Builder) -> None:
-        build.assembler.store_attr(self.name)
-
-
-@dataclass(frozen=True, eq=False)
-class GlobalStore(Store):
-    """``name = value`` in the globals of the traced function or of one it calls."""
-
-    namespace: dict[str, Any]
-    name: str
-    value: Value
-
-    @property
-    def place(self) -> tuple[Any, ...]:
-        return (id(self.namespace), self.name)
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return (self.value,)
-
-    def emit(self, build: Builder) -> None:
-        if self.namespace is build.namespace:
-            build.assembler.store_global(self.name)
-        else:
-            build.constant(self.namespace)
-            build.constant(self.name)
-            build.assembler.store_subscr()
 
 
 class Journal:
@@ -126,6 +61,11 @@ class Journal:
 
         self._undo.append(back)
         table[key] = value
+
+    def append(self, items: list[Any], item: Any) -> None:
+        """``items.append(item)``."""
+        self._undo.append(items.pop)
+        items.append(item)
 
     def mark(self) -> int:
         return len(self._undo)
@@ -154,6 +94,7 @@ class Memory:
 
     def release(self) -> None:
         """Let go of everything: the values hold the arguments, which must die when the user lets go of them."""
+        vars(self.tracer).clear()
         vars(self).clear()
 
     # reading ------------------------------------------------------------------------------------------------------

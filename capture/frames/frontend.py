@@ -19,14 +19,15 @@ from typing import Any
 from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ShapeConstraintError, ToolchainError, Unsupported
 from capture.frames.assemble import Assembler, Label
-from capture.frames.breaks import BreakRecord, record
+from capture.frames.breaks import Again, BreakRecord, record
 from capture.frames.bytecode import decode, decode_once
 from capture.frames.changing import changing_places
 from capture.frames.dims import Declared
-from capture.frames.guards import ArrayIs, Guard, NoOverlap, Present, compile_guards, why_failed
+from capture.frames.guards import ArrayIs, Guard, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
 from capture.frames.origins import is_resumed
+from capture.frames.pairs import NoOverlap
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
@@ -140,12 +141,14 @@ class _Compilation:
         self.runner = self._run_backend()
 
     def _follow(self, arguments: tuple[Any, ...]) -> None:
-        """Trace, with a break at the first exception or generator whose object turns out to be needed."""
+        """Trace, with a break at the first exception or generator whose object turns out to be needed, or the like."""
         native: dict[str, int] = {}
         while True:
             trace = None
             try:
                 trace = self.trace = self._trace(arguments, native)
+                if self.settings.fullgraph:
+                    self._note_break()
                 self.handover = self._plan_handover()
                 self.needs = self._find_needs()
                 return
@@ -196,7 +199,8 @@ class _Compilation:
     def _plan_handover(self) -> Handover | None:
         if not self.trace.frames:
             return None
-        return Handover(self.trace.frames, Resumes(self.settings, on_miss))
+        again = isinstance(self.trace.error, Again)
+        return Handover(self.trace.frames, Resumes(self.settings, on_miss), again)
 
     def _find_needs(self) -> Needs:
         needs = Needs({id(cell): name for name, cell in self.trace.cells.items()}, self.trace.stores)
@@ -204,6 +208,7 @@ class _Compilation:
             self.handover.add_needs(needs)
         else:
             needs.add(self.trace.result)
+        needs.finish()
         return needs
 
     # the graph ----------------------------------------------------------------------------------------------------
@@ -342,10 +347,10 @@ class _Compilation:
         build.prepare()
         assert self.trace.result is not None
         build.value(self.trace.result)
-        build.store()
         build.slide()
         for name in reversed(build.load_own_cells()):
             new.store_deref(name)
+        build.store()
         build.drop_base()
         new.return_value()
 

@@ -24,13 +24,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from capture.frames.sources import (
-    LARGEST_SIZE,
+from capture.frames.peek import (
     Absent,
-    Constant,
-    Global,
-    Source,
-    State,
     brief,
     class_lacks,
     exact,
@@ -38,11 +33,10 @@ from capture.frames.sources import (
     is_plain_constant,
     order_of,
     own_name,
-    resolve,
     text,
-    total_cost,
     type_name,
 )
+from capture.frames.sources import LARGEST_SIZE, Constant, Global, Source, State, resolve, total_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +54,10 @@ class Check:
         raise NotImplementedError
 
     def form(self, *slots: int) -> tuple[Any, ...]:
-        """The C form: the name of the step and its operands; ``slots`` are those of ``sources``."""
+        """The C form: the name of the step and its operands; ``slots`` are those of ``sources``.
+
+        It is empty where reading the value is all there is to check.
+        """
         raise NotImplementedError
 
     def of(self, name: str) -> str:
@@ -392,6 +389,27 @@ class Length(Check):
         return f"expected length {self.count}, got {_describe(value) if got is None else got}"
 
 
+@dataclass(frozen=True, slots=True)
+class LengthAtLeast(Check):
+    """The value is a list, dict or (also of a subclass) tuple with so many elements or more."""
+
+    count: int
+
+    def __str__(self) -> str:
+        return f"has {self.count} elements or more"
+
+    def holds(self, value: Any, *others: Any) -> bool:
+        found = _length(value)
+        return found is not None and found >= self.count
+
+    def form(self, *slots: int) -> tuple[Any, ...]:
+        return ("at_least", self.count)
+
+    def why(self, value: Any, *others: Any) -> str:
+        got = _length(value)
+        return f"expected {self.count} elements or more, got {_describe(value) if got is None else got}"
+
+
 def _length(value: Any) -> int | None:
     if issubclass(type(value), tuple):
         return tuple.__len__(value)
@@ -536,75 +554,6 @@ class RegistrationsAre(Check):
 
     def why(self, value: Any, *others: Any) -> str:
         return "a class has been registered with an abstract one"
-
-
-# ---- two values ----
-
-
-@dataclass(frozen=True, slots=True)
-class PairCheck(Check):
-    """A fact about the guarded value and one other."""
-
-    other: Source
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        return (self.other,)
-
-
-@dataclass(frozen=True, slots=True)
-class SameObject(PairCheck):
-    """Both are one object."""
-
-    def __str__(self) -> str:
-        return f"is {self.other.name()}"
-
-    def holds(self, value: Any, *others: Any) -> bool:
-        return value is others[0]
-
-    def form(self, *slots: int) -> tuple[Any, ...]:
-        return ("same", slots[0])
-
-    def why(self, value: Any, *others: Any) -> str:
-        return f"expected the same object as {self.other.name()}, got another"
-
-
-@dataclass(frozen=True, slots=True)
-class DifferentObject(PairCheck):
-    """They are two objects."""
-
-    def __str__(self) -> str:
-        return f"is not {self.other.name()}"
-
-    def holds(self, value: Any, *others: Any) -> bool:
-        return value is not others[0]
-
-    def form(self, *slots: int) -> tuple[Any, ...]:
-        return ("different", slots[0])
-
-    def why(self, value: Any, *others: Any) -> str:
-        return f"expected another object than {self.other.name()}, got the same"
-
-
-@dataclass(frozen=True, slots=True)
-class NoOverlap(PairCheck):
-    """Both are arrays, and the stretches of memory their elements lie in do not meet."""
-
-    cost: ClassVar[int] = 8
-
-    def __str__(self) -> str:
-        return f"shares no memory with {self.other.name()}"
-
-    def holds(self, value: Any, *others: Any) -> bool:
-        if type(value) is not np.ndarray or type(others[0]) is not np.ndarray:
-            return False
-        return not np.may_share_memory(value, others[0])
-
-    def form(self, *slots: int) -> tuple[Any, ...]:
-        return ("apart", slots[0])
-
-    def why(self, value: Any, *others: Any) -> str:
-        return f"expected no overlap with {self.other.name()}, got overlapping memory"
 
 
 # ---- from guards to a program ----

@@ -21,12 +21,13 @@ from typing import Any
 from capture.errors import InternalError
 from capture.frames import sources
 from capture.frames.assemble import Assembler
-from capture.frames.effects import Store
-from capture.frames.sources import Source, class_attribute, super_attribute
+from capture.frames.peek import class_attribute, is_fixed, super_attribute
+from capture.frames.sources import Source
+from capture.frames.stores import Store
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, ViewValue
+from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import BoundMethodValue, CellValue, ClosureValue, MethodValue
 from capture.frames.values.generators import GeneratorValue
@@ -34,10 +35,12 @@ from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValu
 from capture.frames.values.iterators import (
     CountedIterator,
     EnumerateIterator,
+    IteratorValue,
     ReversedIterator,
     SequenceIterator,
     ZipIterator,
 )
+from capture.frames.values.keys import SliceValue
 from capture.frames.values.library import GetterValue, NullContextValue, PartialValue
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.sets import SetValue
@@ -47,8 +50,8 @@ from capture.ir.graph import Node, region
 
 PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     TupleValue: lambda value: value.values,
-    ListValue: lambda value: value.values,
-    DictValue: lambda value: value.entries.values(),
+    ListValue: lambda value: value.known,
+    DictValue: lambda value: value.known,
     SliceValue: lambda value: value.parts,
     ViewValue: lambda value: (value.owner,),
     MethodValue: lambda value: (value.owner,),
@@ -86,10 +89,20 @@ class Needs:
         self._counts: dict[int, int] = {}
         self.root_cells = root_cells  # by id: the traced function's own cells, and what they are called
         self._alive: list[Value] = []
-        self.stores = stores
+        self.stores: list[Store] = []
+        self._late: list[Store] = []
         for store in stores:
-            for operand in store.operands:
-                self.add(operand)
+            self._add_store(store)
+
+    def finish(self) -> None:
+        """All values have been added: what is done to iterators comes behind all that they may run over."""
+        while self._late:
+            self._add_store(self._late.pop())
+
+    def _add_store(self, store: Store) -> None:
+        self.stores.append(store)
+        for operand in store.operands:
+            self.add(operand)
 
     def add(self, value: Value | None) -> None:
         if value is None or value.source is not None or value is NULL or isinstance(value, Constant):
@@ -101,6 +114,8 @@ class Needs:
         if count > 1:
             return
         self._alive.append(value)
+        if isinstance(value, IteratorValue) and (store := value.late()) is not None:
+            self._late.append(store)
         if isinstance(value, GraphValue):
             self.arrays.append(value)
         elif isinstance(value, CellValue):
@@ -180,11 +195,9 @@ class Builder:
                 self.assembler.store_attr("cell_contents")
 
     def store(self) -> None:
-        """Carry out the assignments that outlive the frame; whatever is loaded from a source has been loaded."""
+        """Carry out the writes that outlive the frame; whatever is loaded from a source has been loaded."""
         for store in self.needs.stores:
-            for index, _ in enumerate(store.operands):
-                self._fetch((store, index))
-            store.emit(self)
+            store.emit(self, lambda index, store=store: self._fetch((store, index)))  # type: ignore[misc]
 
     def _hold(self, key: Any) -> None:
         self._places[key] = self._depth
@@ -229,7 +242,7 @@ class Builder:
     def constant(self, value: Any) -> None:
         """Push this very object. Code refers weakly to classes and functions, which the guards keep: their methods or
         cells may lead to that code, and the garbage collector does not see through it."""
-        if type(value) is FunctionType or (isinstance(value, type) and not sources.is_fixed(value)):
+        if type(value) is FunctionType or (isinstance(value, type) and not is_fixed(value)):
             self.assembler.load_const(weakref.ref(value))
             self.assembler.call(0)
         else:

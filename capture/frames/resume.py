@@ -38,6 +38,7 @@ from capture.frames.values.base import NULL, Lazy, Opaque, Value
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import CellValue
 from capture.frames.values.instances import Instance
+from capture.frames.values.unseen import CHANGES
 from capture.frames.values.wrap import WRAP_FOR
 
 Miss = Callable[[Entry, tuple[Any, ...]], Any]
@@ -167,9 +168,10 @@ def bound_after(instruction: Instruction, stack: Sequence[Value], bound: Mapping
 
 # Emitting ---------------------------------------------------------------------------------------------------------
 class Handover:
-    """Writes the end of a region that broke."""
+    """Writes the end of a region that broke. ``again`` says that the instruction is left to the next region."""
 
-    def __init__(self, frames: Sequence[FrameState], resumes: Resumes) -> None:
+    def __init__(self, frames: Sequence[FrameState], resumes: Resumes, again: bool = False) -> None:
+        self.again = again
         self.frames = frames
         self.root = frames[0]
         self.resumes = resumes
@@ -263,8 +265,8 @@ class Handover:
         """The broken instruction as Python runs it, and where it leads."""
         instruction, before = self.root.instruction, template(self.root.stack)
         op, arg, index, bound = instruction.op, instruction.arg, self.root.index, self.root.locals
-        if op == "JUMP":
-            self._emit_continuation(new, instruction.arg, before, bound)
+        if op == "JUMP" or self.again:
+            self._emit_continuation(new, index if self.again else instruction.arg, before, bound)
             return
         after = slots_after(instruction, before, False, bound)
         names = bound_after(instruction, self.root.stack, bound)
@@ -326,7 +328,7 @@ def _may_end(value: Value) -> bool:
     return isinstance(value, Opaque | Instance) or any(_may_end(part) for part in parts if part is not None)
 
 
-HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType}
+HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType, *CHANGES}
 CONTAINERS = frozenset({TupleValue, ListValue, DictValue})
 
 

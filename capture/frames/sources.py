@@ -14,13 +14,11 @@ value in a plain Python state (``resolve``, for tests and for explaining misses)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import (
-    BuiltinFunctionType,
     CellType,
     FunctionType,
-    GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -29,42 +27,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from capture.frames.peek import (
+    Absent,
+    brief,
+    checked_class,
+    class_attribute,
+    dict_item,
+    exact,
+    instance_dict,
+    is_fixed,
+    is_plain_constant,
+    own_name,
+    super_attribute,
+    type_name,
+)
+
 LARGEST_SIZE = 2**40
 """The largest size of an array that may be left open: only views that repeat themselves are longer."""
-
-PLAIN_TYPES = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
-
-
-def is_plain_constant(value: object) -> bool:
-    """True for constants that can be compared without running user code."""
-    if type(value) is tuple:
-        return all(map(is_plain_constant, value))
-    return type(value) in PLAIN_TYPES
-
-
-def exact(value: object) -> str:
-    """A text that only this plain constant has; Python may refuse to write long ints as decimals."""
-    if type(value) is tuple:
-        return f"({', '.join(map(exact, value))})"
-    return hex(value) if type(value) is int else repr(value)
-
-
-def text(value: object) -> str:
-    """A plain constant for people."""
-    try:
-        return repr(value)
-    except ValueError:
-        return exact(value)
-
-
-def brief(value: object) -> str:
-    """The same, cut short."""
-    words = text(value)
-    return words if len(words) <= 60 else f"{words[:57]}..."
-
-
-class Absent(LookupError):
-    """A source has no value in this state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +185,7 @@ class Global(Source):
         return ("global", self.namespace, self.variable)
 
     def read(self, parent: Any, state: State) -> Any:
-        return _dict_item(self.namespace, self.variable)
+        return dict_item(self.namespace, self.variable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +221,29 @@ class CellOf(Part):
 
     def read(self, parent: Any, state: State) -> Any:
         return _cell_contents(parent, self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureCell(Source):
+    """A closure cell itself; of the running function without a parent. Only guards read it: which cells are one."""
+
+    owner: Source | None
+    index: int
+    variable: str
+    cost: ClassVar[int] = 2
+
+    @property
+    def parent(self) -> Source | None:
+        return self.owner
+
+    def name(self) -> str:
+        return f"the variable {self.variable} of {_owner_name(self.owner)}"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("closure_cell", parent_slot, self.index)
+
+    def read(self, parent: Any, state: State) -> Any:
+        return (_function(parent, state, self.owner).__closure__ or ())[self.index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +311,7 @@ class ClassPart(Part):
         return ("class_part", parent_slot, self.index)
 
     def read(self, parent: Any, state: State) -> Any:
-        if is_fixed(_checked_class(parent)):
+        if is_fixed(checked_class(parent)):
             raise Absent
         return type.__dict__[self.NAMES[self.index]].__get__(parent)
 
@@ -330,7 +332,7 @@ class Attribute(Part):
     def read(self, parent: Any, state: State) -> Any:
         if type(parent) is not ModuleType:
             raise Absent
-        return _dict_item(parent.__dict__, self.attribute)
+        return dict_item(parent.__dict__, self.attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +349,7 @@ class InstanceAttribute(Part):
         return ("instance_attribute", parent_slot, self.attribute)
 
     def read(self, parent: Any, state: State) -> Any:
-        return _dict_item(_instance_dict(parent), self.attribute)
+        return dict_item(instance_dict(parent), self.attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +383,7 @@ class ClassAttribute(Part):
         return ("class_attribute", parent_slot, self.attribute)
 
     def read(self, parent: Any, state: State) -> Any:
-        return class_attribute(_checked_class(parent), self.attribute)
+        return class_attribute(checked_class(parent), self.attribute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +401,7 @@ class SuperAttribute(Part):
         return ("super_attribute", parent_slot, self.after, self.attribute)
 
     def read(self, parent: Any, state: State) -> Any:
-        return super_attribute(_checked_class(parent), self.after, self.attribute)
+        return super_attribute(checked_class(parent), self.after, self.attribute)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -475,7 +477,7 @@ class Item(Part):
 
     def read(self, parent: Any, state: State) -> Any:
         if type(parent) is dict:
-            return _dict_item(parent, self.key)
+            return dict_item(parent, self.key)
         if type(parent) is list and type(self.key) is int:
             return parent[self.key]
         if issubclass(type(parent), tuple) and type(self.key) is int:
@@ -527,7 +529,7 @@ class KeywordDefault(Source):
         return ("keyword_default", parent_slot, self.parameter)
 
     def read(self, parent: Any, state: State) -> Any:
-        return _dict_item(_function(parent, state, self.owner).__kwdefaults__ or {}, self.parameter)
+        return dict_item(_function(parent, state, self.owner).__kwdefaults__ or {}, self.parameter)
 
 
 def resolve(source: Source, state: State) -> Any:
@@ -555,42 +557,6 @@ def total_cost(source: Source) -> int:
     return source.cost + (0 if source.parent is None else total_cost(source.parent))
 
 
-# ---- looking without running user code ----
-
-_FIXED = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
-
-
-def is_fixed(cls: type) -> bool:
-    """Whether nobody can change the attributes of a class."""
-    return bool(type.__dict__["__flags__"].__get__(cls) & _FIXED)
-
-
-def type_name(kind: type) -> str:
-    """The name of a class, whatever its metaclass does."""
-    return type.__dict__["__name__"].__get__(kind)
-
-
-def own_name(value: Any) -> str | None:
-    """The name of a class, function, module or builtin; None for anything else."""
-    if issubclass(type(value), type):
-        return type_name(value)
-    if type(value) in (FunctionType, BuiltinFunctionType, ModuleType):
-        name = value.__dict__.get("__name__") if type(value) is ModuleType else value.__name__
-        return name if type(name) is str else None  # a module may have been made without one
-    return None
-
-
-def _dict_item(mapping: Mapping[Any, Any], key: Any) -> Any:
-    if type(mapping) is not dict:
-        raise Absent
-    if all(map(is_plain_constant, mapping)):
-        return mapping[key]
-    for candidate, value in mapping.items():  # a look-up might compare with keys of user classes
-        if is_plain_constant(candidate) and candidate == key:
-            return value
-    raise Absent
-
-
 def _cell_contents(function: Any, index: int) -> Any:
     closure: tuple[CellType, ...] = _checked_function(function).__closure__ or ()
     return closure[index].cell_contents  # an empty cell raises ValueError
@@ -610,66 +576,3 @@ def _owner_name(owner: Source | None) -> str:
     return "this function" if owner is None else owner.name()
 
 
-_own_dict = type.__dict__["__dict__"].__get__
-_order: Callable[[type], tuple[type, ...] | None] = type.__dict__["__mro__"].__get__
-
-
-def order_of(cls: type) -> tuple[type, ...]:
-    """A class and its bases in the order in which attributes are looked up; none while its ``mro()`` is running."""
-    return _order(cls) or ()
-
-
-def class_attribute(cls: type, attribute: str) -> Any:
-    return _first(order_of(cls), attribute)
-
-
-def super_attribute(cls: type, after: type, attribute: str) -> Any:
-    """What the classes behind ``after`` in the order of ``cls`` hold under a name; raises ``Absent``."""
-    order = order_of(cls)
-    places = [place for place, base in enumerate(order) if base is after]
-    return _first(order[places[0] + 1 :] if places else (), attribute)
-
-
-def _first(classes: Iterable[type], attribute: str) -> Any:
-    for base in classes:
-        namespace = _own_dict(base)
-        if attribute in namespace:
-            return namespace[attribute]
-    raise Absent
-
-
-def _checked_class(value: Any) -> type:
-    if not issubclass(type(value), type):
-        raise Absent
-    return value
-
-
-DICT_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
-"""Kinds of ``__dict__`` that give the object's own attributes as they are."""
-
-
-def instance_lacks(value: Any, attribute: str) -> bool:
-    """Whether an object that is no class has no attribute of its own of this name."""
-    if issubclass(type(value), type):
-        return False
-    try:
-        _dict_item(_instance_dict(value), attribute)
-    except (Absent, KeyError):
-        return True
-    return False
-
-
-def class_lacks(cls: Any, attribute: str) -> bool:
-    try:
-        class_attribute(_checked_class(cls), attribute)
-    except Absent:
-        return issubclass(type(cls), type)
-    return False
-
-
-def _instance_dict(value: Any) -> dict[str, Any]:
-    descriptor = class_attribute(type(value), "__dict__")
-    if type(descriptor) not in DICT_DESCRIPTORS:
-        raise Absent
-    namespace = descriptor.__get__(value)
-    return dict(namespace) if issubclass(type(value), type) else namespace

@@ -20,11 +20,12 @@ from capture.errors import ShapeConstraintError
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code
 from capture.frames.changing import Changing
-from capture.frames.effects import Memory, Store
+from capture.frames.effects import Memory
 from capture.frames.guards import Guard
 from capture.frames.placing import resumable_depth
 from capture.frames.settings import Settings
 from capture.frames.sources import Source
+from capture.frames.stores import Store, in_order
 from capture.frames.tracer import FrameState, Tracer
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.functions import CellValue
@@ -70,8 +71,9 @@ def trace_frame(
 
     ``changing`` says which numbers and sizes are left open: numbers are inputs of the graph and sizes are symbols,
     unless they must be known, or the trace gets further if they are.
-    ``native`` has the number of an exception that is not to be followed to its handler ("raise"), and of a generator
-    that Python is to make ("generator"); ``unsteady`` are the places that are not to be looked at.
+    ``native`` has the number of an exception that is not to be followed to its handler ("raise"), of a generator that
+    Python is to make ("generator"), and of an instruction that makes an iterator, which another region is to do
+    ("iterator"); ``unsteady`` are the places that are not to be looked at.
     """
     changing = changing or Changing()
     known: frozenset[Source] = frozenset()
@@ -82,14 +84,18 @@ def trace_frame(
         try:
             trace = _trace_once(tracer)
         except Specialise as use:
-            _note_specialised(tracer, use)
+            try:
+                _note_specialised(tracer, use)
+            finally:
+                tracer.release()
             known |= use.sources
             continue
+        fixed = known | tracer.must_stay_open  # asked now: a tracer whose trace is released has nothing left
         if best is not None:
             further = trace.error is None or trace.evaluated > best.evaluated
             (best if further else trace).memory.release()
             trace = trace if further else best
-        free = trace.numbers - known - tracer.must_stay_open
+        free = trace.numbers - fixed
         few = {source for source in free if changing.values(source) < MOST_VALUES}
         more = free if settings.fullgraph else few
         if trace is best or not more:
@@ -122,9 +128,6 @@ def _trace_once(tracer: Tracer) -> Trace:
     numbers: frozenset[Source] = frozenset()
     try:
         result = tracer.run(tracer.root)
-    except Specialise:
-        tracer.release()
-        raise
     except GraphBreak as stop:
         error = stop.with_traceback(None)  # whose frames would keep the arguments alive
         error.__context__ = None
@@ -152,7 +155,7 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.graph,
         guards,
         tracer.memory,
-        tuple(tracer.stores.values()),
+        in_order(tracer.outside.stores),
         result,
         error,
         tracer.cells,

@@ -24,16 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from capture.frames import handlers
-from capture.frames.breaks import GraphBreak
+from capture.frames.breaks import Again, GraphBreak
 from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.changing import Changing
-from capture.frames.effects import GlobalStore, Journal, Memory, Store
-from capture.frames.guards import Check, DifferentObject, Guard, IsObject, SameObject
+from capture.frames.effects import Journal, Memory
+from capture.frames.guards import Check, Guard, IsObject, Present
 from capture.frames.origins import is_passed_cell, is_resumed, origin, origin_offset
+from capture.frames.outside import Outside
 from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
-from capture.frames.sources import Argument, Cell, Contents, Global, Source
+from capture.frames.sources import Argument, Cell, ClosureCell, Contents, Global, Source
 from capture.frames.sources import Constant as KnownObject
+from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import graph_value
@@ -156,9 +158,9 @@ class Tracer:
         self.cells: dict[str, CellValue] = {}  # that are in the slots of the traced frame when the graph runs
         self._guards: dict[tuple[Source, Check], Guard] = {}
         self._lazy: dict[Source, Lazy] = {}
-        self._shared: dict[int, Value] = {}
-        self.stores: dict[tuple[Any, ...], Store] = {}  # by what is assigned to, in order
-        self._written: dict[int, ObjectValue] = {}
+        self.outside = Outside(self)
+        self.globals: dict[tuple[int, str], Value] = {}  # assigned while tracing, by namespace and name
+        self.class_attributes: dict[tuple[int, str], Value] = {}  # likewise, by class and name
         self.must_stay_open: set[Source] = set(changing.declared.dims)
         self.evaluated = self.kept = 0
         self.patience: float = math.inf if settings.patience is None else settings.patience
@@ -166,9 +168,9 @@ class Tracer:
 
     def release(self) -> None:
         """The trace is given up: let go of the arguments."""
-        self.memory.release()
-        self.sizes.release()
         self.graph.known = Known()
+        self.sizes.release()
+        self.memory.release()
 
     # frames -------------------------------------------------------------------------------------------------------
     def _root_frame(self, arguments: Sequence[Any]) -> Frame:
@@ -180,7 +182,7 @@ class Tracer:
             source = Argument(index, names[index])
             passed = names[index] in code.cells or is_passed_cell(names[index])
             if resumed and passed and type(value) is CellType:
-                frame.locals[names[index]] = CellValue(self.cell_content(value, Contents(source)), free=names[index])
+                frame.locals[names[index]] = self.cell(value, Contents(source), source, names[index])
             else:
                 frame.locals[names[index]] = self.lazy(source, value)
         return frame
@@ -192,15 +194,21 @@ class Tracer:
         cells = {}
         for name, index in frame.code.free.items():
             cell = self.function.__closure__[index]  # type: ignore[index]
-            cells[name] = CellValue(self.cell_content(cell, Cell(index, name)), free=name)
+            cells[name] = self.cell(cell, Cell(index, name), ClosureCell(None, index, name), name)
         return cells
 
-    def cell_content(self, cell: CellType, source: Source) -> Value | None:
-        """What is in an existing cell; None if its variable is unbound."""
+    def cell(self, cell: CellType, source: Source, place: Source, free: str = "") -> CellValue:
+        """An existing cell, at ``place``, with what is in it, at ``source``; nothing if its variable is unbound."""
+        known = self.outside.known(place, cell)
+        if isinstance(known, CellValue):
+            return known
         try:
-            return self.lazy(source, cell.cell_contents)
+            content = self.lazy(source, cell.cell_contents)
         except ValueError:
-            return None
+            content = None
+        found = CellValue(content, None if free else source, free, place)
+        self.outside.enter(cell, found)
+        return found
 
     def run(self, frame: Frame) -> Value:
         """Evaluate a frame to its end. After a GraphBreak ``self.frames`` still holds where everybody was."""
@@ -218,6 +226,8 @@ class Tracer:
                 self._force_break(force, frame)
             self.evaluated += 1
             self.kept += frame.index >= first
+            if self.evaluated == self.native.get("iterator"):
+                raise Again("an iterator is made over a dict that has been changed", "write", "")
             if self.evaluated > self.patience and handlers.can_break(instruction):
                 self._check_worth()
             try:
@@ -372,37 +382,30 @@ class Tracer:
             found = self._lazy[source] = Lazy(source, example)
         return found
 
+    def there(self, source: Source, example: Any) -> Lazy:
+        """``lazy`` for a place that may be empty at another call, which Python would notice."""
+        self.guard(source, Present())
+        return self.lazy(source, example)
+
     def wrap(self, source: Source, example: Any) -> Value:
         """Look at an object from outside: its family's value, under guards."""
         require_steady(self, source)
-        known = self._shared.get(id(example))
+        known = self.outside.known(source, example)
         if known is not None:
-            if known.source != source:
-                assert known.source is not None
-                self.guard(source, SameObject(known.source))
             return known
         found = wrap(self, source, example)
         if type(example) in SHARED or isinstance(found, ObjectValue):
-            self._shared[id(example)] = found
-            for written in self._written.values():
-                self._tell_apart(written, found)
+            self.outside.enter(example, found)
         return found
 
-    def _tell_apart(self, written: ObjectValue, other: Value) -> None:
-        """Two objects of which one is written must go on to be two."""
-        if isinstance(other, ObjectValue) and other is not written and other.cls is written.cls:
-            assert written.source is not None and other.source is not None
-            self.guard(written.source, DifferentObject(other.source))
+    def write(self, owner: Value, store: Store) -> None:
+        """Note a change of something that outlives the frame, to be carried out at the end of the region."""
+        self.outside.write(owner, store)
 
-    def write_object(self, owner: ObjectValue) -> None:
-        """An attribute of an object from outside is assigned: what is known of other objects must not be of it."""
-        for other in self._shared.values():
-            self._tell_apart(owner, other)
-        self.journal.put(self._written, id(owner), owner)
-
-    def store(self, effect: Store) -> None:
-        """Note an assignment that outlives the frame, to be carried out at the end of the region."""
-        self.journal.put(self.stores, effect.place, effect)
+    def write_global(self, namespace: dict[str, Any], name: str, value: Value) -> None:
+        """``name = value`` in the globals of a function or module."""
+        self.outside.write_global(namespace, GlobalStore(namespace, name, value))
+        self.journal.put(self.globals, (id(namespace), name), value)
 
     def constant(self, value: Any) -> Value:
         """A value for an object computed while tracing; mutable ones are taken apart, to be made anew each time."""
@@ -451,7 +454,8 @@ class Tracer:
 
     def dict_iterator(self, owner: DictValue, over: DictValue | ViewValue) -> Value:
         self.journal.set(owner, "iterated", True)
-        return CountedIterator(over)
+        late = owner.source is not None and self.outside.is_written(owner)
+        return CountedIterator(over, self.evaluated if late else None)
 
     def global_value(self, frame: Frame, name: str) -> Value:
         """A global, or else a builtin, of a frame's function."""
@@ -463,12 +467,13 @@ class Tracer:
         found = binding.builtin_source(self, frame.globals, name)
         if found is None:
             raise GraphBreak(f"the global {name!r} does not exist")
-        return self.lazy(*found)
+        source, example = found
+        return self.stored_global(source.namespace, name) or self.lazy(source, example)
 
     def stored_global(self, namespace: dict[str, Any], name: str) -> Value | None:
         """What has been assigned to a global while tracing."""
-        stored = self.stores.get((id(namespace), name))
-        return stored.value if isinstance(stored, GlobalStore) else None
+        self.outside.enter_namespace(namespace)
+        return self.globals.get((id(namespace), name))
 
     # computing ----------------------------------------------------------------------------------------------------
     def add_call(self, op: ops.Op, *args: Any, **params: Any) -> Any:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Guard
-from capture.frames.sources import Absent, Function, Source, State, resolve
+from capture.frames.peek import Absent
+from capture.frames.sources import Function, Source, State, resolve
 
 if TYPE_CHECKING:
     from capture.frames.hook import Variant

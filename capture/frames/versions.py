@@ -111,6 +111,7 @@ class Dialect:
     call: Callable[[int, int | None], tuple[tuple[str, int], ...]]  # see spell_call_*
     pairs: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # two slots in one argument
     never: frozenset[str] = frozenset()  # names in dis.opmap that no co_code ever holds
+    one_namespace: bool = True  # locals() gives the same dict each time, with what else was put into it
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -523,6 +524,7 @@ CPYTHON_313 = Dialect(
     unchecked=frozenset({"LOAD_FAST"}),
     load_cell="LOAD_FAST",
     attr_shift=1,
+    one_namespace=False,
     truth=("TO_BOOL",),
     call=spell_call_313,
     pairs=PAIRS_313,

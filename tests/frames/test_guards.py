@@ -18,19 +18,18 @@ from capture.frames.guards import (
     Check,
     ClassLacks,
     CodeIs,
-    DifferentObject,
     EqualsConstant,
     Guard,
     InstanceLacks,
     IsObject,
     KeysAre,
     Length,
+    LengthAtLeast,
     Missing,
-    NoOverlap,
     NumberIs,
     NumpyScalarIs,
     OrderIs,
-    SameObject,
+    Present,
     TypeIs,
     builtin_guards,
     compile_guards,
@@ -38,8 +37,9 @@ from capture.frames.guards import (
     why_failed,
 )
 from capture.frames.hook import Variant
+from capture.frames.pairs import DifferentObject, NoOverlap, NotItsDict, SameObject
+from capture.frames.peek import Absent
 from capture.frames.sources import (
-    Absent,
     Argument,
     Attribute,
     Bound,
@@ -189,6 +189,8 @@ CHECKS: list[Check] = [
     *itertools.chain.from_iterable(map(array_checks, ARRAYS)),
     *(NumpyScalarIs(np.dtype(code)) for code in "dfqlg?D"),
     *(Length(count) for count in (0, 1, 2)),
+    *(LengthAtLeast(count) for count in (0, 1, 2)),
+    Present(),
     *(CodeIs(function.__code__) for function in (one, two)),
     *map(KeysAre, [(), ("a",), ("a", "b"), ("b", "a"), (1,), (True,), (1.0,), ((1,),)]),
     *map(Missing, ["a", "b", 1, (1,), 1.0, None]),
@@ -215,6 +217,19 @@ def test_pairs_agree_with_python(check):
         state = State((x, y), two)
         guard = Guard(X, check)
         assert holds_in_c([guard], state) == holds(guard, state), (x, y)
+
+
+def test_what_holds_attributes_agrees_with_python():
+    objects = [types.SimpleNamespace(a=1), Pair(1, 2), Parent(), Child(), Parent, np.ones(2), 1, {}, types]
+    seen = []
+    for owner in objects:
+        namespace = getattr(owner, "__dict__", None)
+        for value in (namespace, {}, 1, owner):
+            state = State((value, owner), two)
+            guard = Guard(X, NotItsDict(Y))
+            assert holds_in_c([guard], state) == holds(guard, state), (value, owner)
+            seen.append(holds(guard, state))
+    assert seen.count(False) >= 2
 
 
 def test_overlap_of_extents():

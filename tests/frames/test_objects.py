@@ -522,7 +522,6 @@ BREAKS = {
     raises_after: 1,
     branches: 1,
     helper_breaks: 2,
-    deletes: 1,
 }
 
 
@@ -903,15 +902,13 @@ def sets_class(x, unused):
 
 LEFT = {
     "__getattribute__": (lambda x, o: x + len(o.seen), Own, "attribute"),
-    "__setattr__": (sets, lambda: Sets(1.0), "write"),
     "__del__ of what was there": (replaces_finalized, finalized, "write"),
     "__del__ of a new object": (makes_finalized, list, "call"),
-    "frozen": (sets_frozen, lambda: Frozen(1.0), "write"),
+    "frozen": (sets_frozen, lambda: Frozen(1.0), "call"),
     "metaclass": (lambda x, unused: x * WithMeta.special, int, "attribute"),
     "missing attribute": (lambda x, m: (x + 1) * m.nothing, base, "attribute"),
     "property that raises": (lambda x, m: (x + 1) * m.doubled, lambda: Base(None), "python"),
     "ring": (makes_ring, int, "python"),
-    "class attribute assigned": (sets_class, int, "write"),
     "properties that lack something": (asks, lambda: Patient(False), "attribute"),
     "properties that lack nothing": (asks, lambda: Patient(True), None),
     "no operator": (lambda x, m: (x + 1) * (m + 1), base, "python"),

@@ -47,8 +47,9 @@ load_global(Step *step, PyObject **slots, PyObject *function)
     return keep(step, slots, read_dict(step, step->object));
 }
 
+/* The cell itself. */
 static inline bool
-load_cell(Step *step, PyObject **slots, PyObject *function)
+load_closure_cell(Step *step, PyObject **slots, PyObject *function)
 {
     PyObject *owner = parent_of(step, slots, function);
     if (!PyFunction_Check(owner)) {
@@ -58,7 +59,13 @@ load_cell(Step *step, PyObject **slots, PyObject *function)
     if (closure == NULL || step->index >= PyTuple_GET_SIZE(closure)) {
         return false;
     }
-    return keep(step, slots, PyCell_GET(PyTuple_GET_ITEM(closure, step->index)));
+    return keep(step, slots, PyTuple_GET_ITEM(closure, step->index));
+}
+
+static inline bool
+load_cell(Step *step, PyObject **slots, PyObject *function)
+{
+    return load_closure_cell(step, slots, function) && keep(step, slots, PyCell_GET(slots[step->slot]));
 }
 
 static inline bool
@@ -272,14 +279,27 @@ check_within(Step *step, PyObject **slots, PyObject *function)
     return overflow == 0 && PyLong_AsLongLong(low) <= number && number <= PyLong_AsLongLong(high);
 }
 
+/* -1: it is no container that is known. */
+static inline Py_ssize_t
+length_of(PyObject *value)
+{
+    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
+        return Py_SIZE(value);
+    }
+    return PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : -1;
+}
+
 static inline bool
 check_length(Step *step, PyObject **slots, PyObject *function)
 {
-    PyObject *value = slots[step->slot];
-    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
-        return Py_SIZE(value) == step->index;
-    }
-    return PyDict_CheckExact(value) && PyDict_GET_SIZE(value) == step->index;
+    return length_of(slots[step->slot]) == step->index;
+}
+
+static inline bool
+check_at_least(Step *step, PyObject **slots, PyObject *function)
+{
+    Py_ssize_t length = length_of(slots[step->slot]);
+    return length >= 0 && length >= step->index;
 }
 
 static inline bool
@@ -399,6 +419,18 @@ check_apart(Step *step, PyObject **slots, PyObject *function)
         return false;
     }
     return arrays_apart((PyArrayObject *)first, (PyArrayObject *)second);
+}
+
+/* Not what an object keeps its attributes in. */
+static inline bool
+check_not_dict_of(Step *step, PyObject **slots, PyObject *function)
+{
+    PyObject *self = slots[step->other], *dict;
+    if (PyType_Check(self)) {
+        return true;
+    }
+    instance_values(self, &dict);
+    return dict == NULL || dict != slots[step->slot];
 }
 
 static inline bool

@@ -28,6 +28,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("constant", load_constant, "o")                                                                            \
     ROW("global", load_global, "dn")                                                                               \
     ROW("cell", load_cell, "pi")                                                                                   \
+    ROW("closure_cell", load_closure_cell, "pi")                                                                   \
     ROW("contents", load_contents, "s")                                                                            \
     ROW("globals", load_globals, "s")                                                                              \
     ROW("function_part", load_function_part, "si")                                                                 \
@@ -48,6 +49,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("array", check_array, "A")                                                                                 \
     ROW("within", check_within, "c")                                                                               \
     ROW("length", check_length, "i")                                                                               \
+    ROW("at_least", check_at_least, "i")                                                                           \
     ROW("code", check_code, "o")                                                                                   \
     ROW("keys", check_keys, "c")                                                                                   \
     ROW("missing", check_missing, "k")                                                                             \
@@ -58,7 +60,8 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("same", check_same, "s")                                                                                   \
     ROW("different", check_different, "s")                                                                         \
     ROW("apart", check_apart, "s")                                                                                 \
-    ROW("relation", check_relation, "R")
+    ROW("relation", check_relation, "R")                                                                           \
+    ROW("not_dict_of", check_not_dict_of, "s")
 
 enum {
 #define ROW(name, run, operands) OP_##run,

@@ -9,7 +9,8 @@ from capture.frames.handlers.table import opcode
 from capture.frames.values.arrays import ArrayValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import DictValue, ListValue, SliceValue, TupleValue, plain_key
+from capture.frames.values.containers import DictValue, ListValue, TupleValue
+from capture.frames.values.keys import SliceValue, plain_key
 from capture.frames.values.sets import SetValue, make_set
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def build_set(tracer: Tracer, *values: Value, arg: int) -> Value:
 @opcode("SET_ADD", raw=True)
 def set_add(tracer: Tracer, frame: Frame, arg: int) -> None:
     value = frame.pop()
-    _set_below(frame, arg).add(tracer, (plain_key(tracer, value),))
+    frame.stack[-arg].real(tracer).call_method(tracer, "add", (value.real(tracer),), {})
 
 
 @opcode("SET_UPDATE", raw=True)
@@ -84,7 +85,7 @@ def list_append(tracer: Tracer, frame: Frame, arg: int) -> None:
     owner = frame.stack[-arg].real(tracer)
     if not isinstance(owner, ListValue):
         raise GraphBreak("a comprehension's list is not known")
-    owner.change(tracer, (*owner.values, value))
+    owner.append(tracer, value)
 
 
 @opcode("LIST_EXTEND", raw=True)
@@ -93,7 +94,7 @@ def list_extend(tracer: Tracer, frame: Frame, arg: int) -> None:
     owner = frame.stack[-arg].real(tracer)
     if not isinstance(owner, ListValue):
         raise GraphBreak("a list display is not known")
-    owner.change(tracer, (*owner.values, *values))
+    owner.extend(tracer, values)
 
 
 @opcode("MAP_ADD", raw=True)
@@ -113,7 +114,7 @@ def dict_update(tracer: Tracer, frame: Frame, arg: int) -> None:
         raise GraphBreak("a dict is built from something that is no known dict")
     if frame.instruction.op == "DICT_MERGE" and owner.entries.keys() & other.entries.keys():
         raise GraphBreak("a keyword argument is given twice")
-    owner.change(tracer, {**owner.entries, **other.entries})
+    owner.update(tracer, other.entries)
 
 
 def _unpacked(tracer: Tracer, value: Value, fits: bool) -> None:

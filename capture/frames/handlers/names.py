@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import null_pair
-from capture.frames.effects import GlobalStore
 from capture.frames.guards import IsObject
 from capture.frames.handlers.table import opcode
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import Item
 from capture.frames.values import binding
 from capture.frames.values.base import NULL, Value
-from capture.frames.values.functions import changing_method
-from capture.frames.values.instances import require_no_finalizer
+from capture.frames.values.keys import require_no_finalizer
 from capture.frames.values.objects import ModuleValue
 
 if TYPE_CHECKING:
@@ -55,6 +53,7 @@ def import_name(tracer: Tracer, level: Value, names: Value, /, *, arg: str) -> V
     top = arg if chosen else arg.partition(".")[0]
     if level.concrete(tracer) != 0 or not all(_is_imported(tracer, name) for name in {arg, top}):
         raise GraphBreak(f"the import of {arg}", "instruction")
+    tracer.outside.enter_namespace(sys.modules)
     module = sys.modules[top]
     if any(name not in vars(module) for name in chosen or ()):
         raise GraphBreak(f"the import of something that is not in {arg} yet", "instruction")
@@ -86,8 +85,7 @@ def import_from(tracer: Tracer, frame: Frame, arg: str) -> None:
 def load_method(tracer: Tracer, frame: Frame, arg: str) -> None:
     """Python may push (function, self); the pair with the bound method means the same."""
     owner = frame.pop()
-    method = changing_method(tracer, owner, arg) or owner.real(tracer).attribute(tracer, arg)
-    frame.stack.extend(null_pair(method, NULL))
+    frame.stack.extend(null_pair(owner.real(tracer).attribute(tracer, arg), NULL))
 
 
 @opcode("STORE_ATTR", raw=True)
@@ -96,10 +94,15 @@ def store_attr(tracer: Tracer, frame: Frame, arg: str) -> None:
     owner.store_attribute(tracer, arg, value)
 
 
+@opcode("DELETE_ATTR")
+def delete_attr(tracer: Tracer, owner: Value, /, *, arg: str) -> None:
+    owner.delete_attribute(tracer, arg)
+
+
 @opcode("STORE_GLOBAL", raw=True)
 def store_global(tracer: Tracer, frame: Frame, arg: str) -> None:
     require_no_finalizer(frame.globals.get(arg), arg)
-    tracer.store(GlobalStore(frame.globals, arg, frame.pop()))
+    tracer.write_global(frame.globals, arg, frame.pop())
 
 
 @opcode("LOAD_SUPER_ATTR")

@@ -12,9 +12,9 @@ from capture.frames.handlers.table import opcode
 from capture.frames.values import operations, protocols
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import PLAIN, Constant
-from capture.frames.values.containers import Lacks
 from capture.frames.values.exceptions import ExceptionValue, raised
 from capture.frames.values.instances import Instance
+from capture.frames.values.keys import Lacks
 from capture.frames.values.numbers import NumberValue
 
 if TYPE_CHECKING:

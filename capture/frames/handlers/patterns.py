@@ -9,7 +9,8 @@ from capture.frames.handlers.table import opcode
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import PLAIN, Constant
-from capture.frames.values.containers import DictValue, SequenceValue, TupleValue, plain_key
+from capture.frames.values.containers import DictValue, SequenceValue, TupleValue
+from capture.frames.values.keys import plain_key
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.sets import SetValue

@@ -6,8 +6,11 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.guards import Present
 from capture.frames.handlers.table import opcode
-from capture.frames.values.base import NULL, Value
+from capture.frames.peek import class_lacks
+from capture.frames.sources import Argument, Cell, CellOf, Contents
+from capture.frames.values.base import NULL, Lazy, Value
 from capture.frames.values.functions import CellValue
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def push_null(tracer: Tracer, /, *, arg: None) -> Value:
 
 @opcode("POP_TOP", "END_FOR", raw=True)
 def pop_top(tracer: Tracer, frame: Frame, arg: None) -> None:
-    frame.pop()
+    let_go(tracer, frame.pop())
 
 
 @opcode("COPY", raw=True)
@@ -75,17 +78,28 @@ def load_fast_and_clear(tracer: Tracer, frame: Frame, arg: str) -> None:
 @opcode("STORE_FAST", raw=True)
 def store_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
     value = frame.pop()
+    old = frame.locals.get(arg)
     if value is NULL:
         frame.locals.pop(arg, None)
     else:
         frame.locals[arg] = value
+    let_go(tracer, old)
 
 
 @opcode("DELETE_FAST", raw=True)
 def delete_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
     if arg not in frame.locals:
         raise GraphBreak(f"the variable {arg!r} is not bound")
-    del frame.locals[arg]
+    let_go(tracer, frame.locals.pop(arg))
+
+
+def let_go(tracer: Tracer, old: Value | None) -> None:
+    """A variable or the stack held this. If it ends here, and that is an event, no store may come before it."""
+    kind = type(getattr(old, "example", None))
+    if old is None or not isinstance(old.source, Argument) or class_lacks(kind, "__del__"):
+        return
+    if not any(old is held for frame in tracer.frames for held in (*frame.stack, *frame.locals.values())):
+        tracer.journal.set(tracer.outside, "ended", old.describe())
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
@@ -106,6 +120,8 @@ def load_deref(tracer: Tracer, frame: Frame, arg: str) -> None:
     content = cell_of(frame, arg).content
     if content is None:
         raise GraphBreak(f"what the closure variable {arg!r} holds is not known")
+    if isinstance(content, Lazy) and isinstance(content.source, Cell | CellOf | Contents):
+        tracer.guard(content.source, Present())
     frame.push(content)
 
 

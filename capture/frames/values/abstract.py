@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import OrderIs, RegistrationsAre
+from capture.frames.peek import is_fixed, order_of, type_name
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.sources import is_fixed, order_of, type_name
 from capture.frames.values.lookup import OWN, find, holds
 
 if TYPE_CHECKING:

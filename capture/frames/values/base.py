@@ -18,7 +18,7 @@ from types import GeneratorType, MethodDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.sources import class_attribute, class_lacks, is_fixed
+from capture.frames.peek import class_attribute, class_lacks, is_fixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,6 +93,9 @@ class Value:
 
     def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
         raise GraphBreak(f"attribute {name!r} of {self.describe()} is assigned", "write")
+
+    def delete_attribute(self, tracer: Tracer, name: str) -> None:
+        raise GraphBreak(f"attribute {name!r} of {self.describe()} is deleted", "write")
 
     def called(self, tracer: Tracer, args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
         """What a call of this value calls, and with which arguments: a bound method calls its function."""

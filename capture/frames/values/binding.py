@@ -16,7 +16,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import decode
 from capture.frames.guards import Missing
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.sources import Global, Source
+from capture.frames.sources import Global
 from capture.frames.values.base import Value
 from capture.frames.values.containers import DictValue, TupleValue
 
@@ -32,7 +32,13 @@ SUSPENDING = {
 }
 
 
-SEES_FRAMES = frozenset({"_getframe", "currentframe", "f_locals", "f_back"})
+SEES_FRAMES = frozenset(
+    {
+        *("_getframe", "currentframe", "f_locals", "f_back", "_getframemodulename", "_current_frames"),
+        *("settrace", "setprofile", "settrace_all_threads", "setprofile_all_threads", "set_trace", "breakpoint"),
+    }
+)
+"""Names through which code may look at frames, or have the rest of its own watched."""
 
 
 def is_generator(code: CodeType) -> bool:
@@ -48,6 +54,8 @@ def why_not_inline(code: CodeType, as_generator: bool = False) -> str:
         return "has no fast locals"
     if not SEES_FRAMES.isdisjoint(code.co_names):
         return "looks at frames"  # a frame with breaks is several, one after the other
+    if decode(code).sees_locals_again:
+        return "looks at its variables by name more than once"  # which it may have put where no resumed code has them
     if code.co_cellvars and decode(code).sees_locals:
         return "may read its variables by name"  # in resumed code CPython would show it the cells themselves
     if "__class__" in code.co_freevars and _hides_first_argument(code):
@@ -105,7 +113,7 @@ def _fill_defaults(
             raise GraphBreak(f"{function.describe()} lacks the argument {name!r}", "call")
 
 
-def builtin_source(tracer: Tracer, namespace: dict[str, Any], name: str) -> tuple[Source, Any] | None:
+def builtin_source(tracer: Tracer, namespace: dict[str, Any], name: str) -> tuple[Global, Any] | None:
     """Where a builtin is read, and what it is; the module must go on not to define the name."""
     found = namespace.get("__builtins__", builtins)
     table = vars(found) if type(found) is ModuleType else found

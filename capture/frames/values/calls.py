@@ -22,12 +22,13 @@ from capture.frames.values import copies, exceptions, instances, library, lookup
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
-from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue
+from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
 from capture.frames.values.generators import next_item, stop_of
 from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
+from capture.frames.values.keys import SliceValue
 from capture.frames.values.lookup import MISSING, MissingAttribute, find
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
@@ -224,7 +225,7 @@ def _zip(tracer: Tracer, *values: Value, strict: Value = Constant(False)) -> Val
 
 def _reversed(tracer: Tracer, values: Value) -> Value:
     if isinstance(values, SequenceValue):
-        return ReversedIterator(values, len(values.values))
+        return ReversedIterator(values, values.length(tracer))
     if isinstance(values, Constant) and type(values.value) is range:
         return tracer.iterator(Constant(values.value[::-1]))
     raise GraphBreak(f"reversed of {values.describe()}", "loop")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.sources import brief
+from capture.frames.peek import brief
 from capture.frames.values.base import NotConcrete, Value
 
 if TYPE_CHECKING:

@@ -1,59 +1,45 @@
 """Tuples, lists, dicts and slices: their items are values, each known on its own.
 
-In: the items. Out: items, lengths, and containers made of these. A list or dict made inside the frame may be
-changed while tracing; one that comes from outside may be read under guards, a change of it is a break.
+In: the items. Out: items, lengths, and containers made of these. A list or dict may be changed while tracing. What
+comes from outside is looked at no further than it is asked for (``looking``), and each change of it is noted as a store
+(``stores``), to be carried out behind the graph.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.sources import brief
-from capture.frames.values.base import NotConcrete, Value
-from capture.frames.values.constants import PLAIN, Constant
-from capture.frames.values.numbers import require_constant
+from capture.frames.peek import brief
+from capture.frames.stores import ItemDelete, ItemStore, MethodCall, Store
+from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
+from capture.frames.values.keys import Lacks, SliceValue, plain_key, require_no_finalizer
 from capture.ir.op import ListLiteral
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
     from capture.frames.sources import Source
     from capture.frames.tracer import Tracer
-
-
-def plain_key(tracer: Tracer, key: Value) -> Any:
-    """A dict key or index that Python hashes and compares without user code."""
-    require_constant(tracer, key)
-    try:
-        value = key.real(tracer).concrete(tracer)
-    except NotConcrete:
-        raise GraphBreak(f"{key.describe()} as a key is left to Python") from None
-    if type(value) in PLAIN or (type(value) is tuple and all(type(item) in PLAIN for item in value)):
-        return value
-    raise GraphBreak(f"{key.describe()} as a key is left to Python")
-
-
-class Lacks(GraphBreak):
-    """A container has no item for a key; where it is subscripted Python raises ``error(*args_of_error)``."""
-
-    def __init__(self, reason: str, error: type[LookupError], *args: Any) -> None:
-        super().__init__(reason)
-        self.error = error
-        self.args_of_error = args
+    from capture.frames.values.looking import OutsideEntries, OutsideItems
 
 
 class SequenceValue(Value):
-    """What tuples and lists share. ``values`` is a tuple of values; a list's is replaced when it changes."""
+    """What tuples and lists share. ``values`` is a tuple of values."""
 
-    __slots__ = ("values",)
+    __slots__ = ()
     python: type = tuple
 
-    def __init__(self, values: Sequence[Value], source: Source | None = None) -> None:
+    def __init__(self, values: Sequence[Value] = (), source: Source | None = None) -> None:
         super().__init__(source)
-        self.values = tuple(values)
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        raise NotImplementedError
 
     def python_type(self, tracer: Tracer) -> type:
         return self.python
@@ -94,9 +80,14 @@ class SequenceValue(Value):
 
 
 class TupleValue(SequenceValue):
-    __slots__ = ()
+    __slots__ = ("values",)
     noun = "tuple"
     python = tuple
+    values: tuple[Value, ...]
+
+    def __init__(self, values: Sequence[Value], source: Source | None = None) -> None:
+        super().__init__(source=source)
+        self.values = tuple(values)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if name in ("index", "count"):
@@ -114,9 +105,65 @@ class TupleValue(SequenceValue):
 
 
 class ListValue(SequenceValue):
-    __slots__ = ()
+    """A list made inside, or one from ``outside``. ``appended`` is what has been added to items nobody asked for."""
+
+    __slots__ = ("_base", "_changed", "appended", "outside")
     noun = "list"
     python = list
+
+    def __init__(self, values: Sequence[Value] = (), outside: OutsideItems | None = None) -> None:
+        super().__init__(source=None if outside is None else outside.source)
+        self.outside = outside
+        self.appended: tuple[Value, ...] = ()
+        self._base = tuple(values) if outside is None else None
+        self._changed: tuple[Value, ...] | None = None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        if self._changed is not None:
+            return self._changed
+        if self._base is None:
+            assert self.outside is not None
+            self._base = self.outside.load()
+        return (*self._base, *self.appended) if self.appended else self._base
+
+    @property
+    def known(self) -> tuple[Value, ...]:
+        """The items of which anything is known."""
+        return self._changed if self._changed is not None else (*(self._base or ()), *self.appended)
+
+    @property
+    def changed_outside(self) -> bool:
+        """Whether it is a list from outside and has been changed."""
+        return self.outside is not None and (self._changed is not None or bool(self.appended))
+
+    @property
+    def _unseen(self) -> OutsideItems | None:
+        """The list outside, if it has only been appended to and not all of it has been looked at."""
+        return self.outside if self._changed is None and self._base is None else None
+
+    def truth(self, tracer: Tracer) -> bool:
+        if self._unseen is None:
+            return bool(self.values)
+        return bool(self.appended) or self._unseen.filled()
+
+    def length(self, tracer: Tracer) -> int:
+        if self._unseen is None:
+            return len(self.values)
+        return self._unseen.length() + len(self.appended)
+
+    def item(self, tracer: Tracer, key: Value) -> Value:
+        unseen = self._unseen
+        if unseen is None or isinstance(key, SliceValue):
+            return super().item(tracer, key)
+        index = plain_key(tracer, key)
+        if isinstance(index, int) and -len(self.appended) <= index < 0:
+            return self.appended[index]
+        if isinstance(index, int) and not self.appended:
+            found = unseen.find(index)
+            if found is not None:
+                return found
+        return super().item(tracer, key)
 
     def in_graph(self, tracer: Tracer) -> Any:
         return ListLiteral(super().in_graph(tracer))
@@ -128,26 +175,55 @@ class ListValue(SequenceValue):
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         if name == "sort" and not args:
-            require_own(self)
             self.change(tracer, tracer.sorted(self.values, kwargs))
             return Constant(None)
         return call_row(tracer, self, LIST_METHODS, name, args, kwargs)
 
-    def change(self, tracer: Tracer, values: Sequence[Value]) -> None:
-        require_own(self)
+    # changes ------------------------------------------------------------------------------------------------------
+    def change(self, tracer: Tracer, values: Sequence[Value], store: Store | None = None) -> None:
+        """All items are these from now on; ``store`` does that to a list from outside."""
         tracer.require_no_circle(self, values)
-        tracer.journal.set(self, "values", tuple(values))
+        if self.outside is not None:
+            self._require_no_finalizers(values)
+            everything = SliceValue(Constant(None), Constant(None), Constant(None))
+            tracer.write(self, store or ItemStore(self, everything, TupleValue(values)))
+        tracer.journal.set(self, "_changed", tuple(values))
+
+    def _require_no_finalizers(self, values: Sequence[Value]) -> None:
+        kept = set(map(id, values))
+        for value in self.values:
+            if id(value) not in kept:
+                require_no_finalizer(value, self.describe())
+
+    def append(self, tracer: Tracer, value: Value) -> None:
+        self._add(tracer, (value,), MethodCall(self, list.append, (value,)))
+
+    def extend(self, tracer: Tracer, values: Sequence[Value]) -> None:
+        self._add(tracer, values, MethodCall(self, list.extend, (TupleValue(values),)))
+
+    def _add(self, tracer: Tracer, values: Sequence[Value], store: Store) -> None:
+        """Items are added at the end, whatever is before them."""
+        if self._changed is not None or self.outside is None:
+            self.change(tracer, (*self.values, *values), store)
+            return
+        tracer.require_no_circle(self, values)
+        tracer.write(self, store)
+        tracer.journal.set(self, "appended", (*self.appended, *values))
+
+    def _index(self, tracer: Tracer, key: Value, what: str) -> int:
+        index = plain_key(tracer, key)
+        if not isinstance(index, int) or not -len(self.values) <= index < len(self.values):
+            raise GraphBreak(f"index {brief(index)} of a list {what}")
+        return index % len(self.values)
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
         if isinstance(key, SliceValue):
             self._store_slice(tracer, key, value.items(tracer))
             return
-        index = plain_key(tracer, key)
-        if not isinstance(index, int) or not -len(self.values) <= index < len(self.values):
-            raise GraphBreak(f"index {brief(index)} of a list")
+        index = self._index(tracer, key, "is assigned")
         values = list(self.values)
         values[index] = value
-        self.change(tracer, values)
+        self.change(tracer, values, ItemStore(self, Constant(index), value, index))
 
     def _store_slice(self, tracer: Tracer, key: SliceValue, new: Sequence[Value]) -> None:
         values = list(self.values)
@@ -155,18 +231,15 @@ class ListValue(SequenceValue):
         if where.step not in (None, 1) and len(range(*where.indices(len(values)))) != len(new):
             raise GraphBreak("a slice of a list is assigned something of another length")
         values[where] = new
-        self.change(tracer, values)
+        self.change(tracer, values, ItemStore(self, key, TupleValue(new)))
 
     def delete_item(self, tracer: Tracer, key: Value) -> None:
         values = list(self.values)
         if isinstance(key, SliceValue):
             del values[key.concrete_or_break(tracer)]
         else:
-            index = plain_key(tracer, key)
-            if not isinstance(index, int) or not -len(values) <= index < len(values):
-                raise GraphBreak(f"index {brief(index)} of a list is deleted")
-            del values[index]
-        self.change(tracer, values)
+            del values[self._index(tracer, key, "is deleted")]
+        self.change(tracer, values, ItemDelete(self, key))
 
     def rebuild(self, build: Builder) -> None:
         build.sequence("build_list", self.values)
@@ -176,33 +249,83 @@ class ListValue(SequenceValue):
 
 
 class DictValue(Value):
-    """A dict with plain keys. ``entries`` maps keys to values; it is replaced when the dict changes."""
+    """A dict with plain keys, made inside or from ``outside``.
 
-    __slots__ = ("entries", "iterated")
+    ``entries`` maps keys to values. While those of a dict from outside have not been asked for, ``new`` has what was
+    stored and ``gone`` the keys that were deleted; a key in both has been deleted first.
+    """
+
+    __slots__ = ("_base", "_changed", "gone", "iterated", "new", "outside")
     noun = "dict"
 
-    def __init__(self, entries: Mapping[Any, Value], source: Source | None = None) -> None:
-        super().__init__(source)
-        self.entries = dict(entries)
+    def __init__(self, entries: Mapping[Any, Value] = MappingProxyType({}), outside: OutsideEntries | None = None):
+        super().__init__(None if outside is None else outside.source)
+        self.outside = outside
+        self.new: dict[Any, Value] = {}
+        self.gone: frozenset[Any] = frozenset()
         self.iterated = False  # an iterator may be under way, which would notice other keys
+        self._base = dict(entries) if outside is None else None
+        self._changed: dict[Any, Value] | None = None
+
+    @property
+    def example(self) -> Any:
+        """The dict from outside itself."""
+        return None if self.outside is None else self.outside.example
+
+    @property
+    def entries(self) -> dict[Any, Value]:
+        if self._changed is not None:
+            return self._changed
+        if self._base is None:
+            assert self.outside is not None
+            self._base = self.outside.load()
+        kept = {key: value for key, value in self._base.items() if key not in self.gone}
+        return {**kept, **self.new}
+
+    @property
+    def known(self) -> Iterable[Value]:
+        """The values of which anything is known."""
+        return self._changed.values() if self._changed is not None else {**(self._base or {}), **self.new}.values()
+
+    @property
+    def _unseen(self) -> OutsideEntries | None:
+        """The dict outside, if its keys have not been asked for."""
+        return self.outside if self._changed is None and self._base is None else None
 
     def python_type(self, tracer: Tracer) -> type:
         return dict
 
     def truth(self, tracer: Tracer) -> bool:
-        return bool(self.entries)
+        unseen = self._unseen
+        if unseen is None or (self.gone and not self.new):
+            return bool(self.length(tracer))
+        return bool(self.new) or unseen.filled()
 
     def length(self, tracer: Tracer) -> int:
-        return len(self.entries)
+        unseen = self._unseen
+        if unseen is None:
+            return len(self.entries)
+        before = [key for key in {*self.new, *self.gone} if unseen.find(key) is not None]
+        return unseen.length() - len(before) + len(self.new)
+
+    def find(self, tracer: Tracer, name: Any) -> Value | None:
+        """What a key leads to; None if there is no such key."""
+        unseen = self._unseen
+        if unseen is None:
+            return self.entries.get(name)
+        if name in self.new or name in self.gone:
+            return self.new.get(name)
+        return unseen.find(name)
 
     def item(self, tracer: Tracer, key: Value) -> Value:
         name = plain_key(tracer, key)
-        if name not in self.entries:
+        found = self.find(tracer, name)
+        if found is None:
             raise Lacks(f"a dict has no key {brief(name)}", KeyError, name)
-        return self.entries[name]
+        return found
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        return plain_key(tracer, item) in self.entries
+        return self.find(tracer, plain_key(tracer, item)) is not None
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if name in DICT_METHODS:
@@ -210,27 +333,55 @@ class DictValue(Value):
         return super().attribute(tracer, name)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        if name == "update" and kwargs:
-            given = entries_of(tracer, args[0].real(tracer)) if args else {}
-            return _update(tracer, self, DictValue({**given, **kwargs}))
+        if name == "update" and len(args) <= 1:
+            return _update(tracer, self, *args, **kwargs)
         return call_row(tracer, self, DICT_METHODS, name, args, kwargs)
 
-    def change(self, tracer: Tracer, entries: Mapping[Any, Value]) -> None:
-        require_own(self)
-        if self.iterated and entries.keys() != self.entries.keys():
-            raise GraphBreak("a dict gets or loses keys after a loop over it has begun")
+    # changes ------------------------------------------------------------------------------------------------------
+    def change(self, tracer: Tracer, entries: Mapping[Any, Value], store: Store) -> None:
+        """The entries are these from now on; ``store`` does that to a dict from outside."""
+        self._require_keys(entries.keys() != self.entries.keys())
         tracer.require_no_circle(self, entries.values())
-        tracer.journal.set(self, "entries", dict(entries))
+        if self.outside is not None:
+            kept = set(map(id, entries.values()))
+            for value in self.entries.values():
+                if id(value) not in kept:
+                    require_no_finalizer(value, self.describe())
+            tracer.write(self, store)
+        tracer.journal.set(self, "_changed", dict(entries))
+
+    def _require_keys(self, changes: bool) -> None:
+        if self.iterated and changes:
+            raise GraphBreak("a dict gets or loses keys after a loop over it has begun")
+
+    def _change_one(self, tracer: Tracer, name: Any, value: Value | None, store: Store) -> None:
+        """A key gets a value, or goes (None); the others need not be known."""
+        unseen = self._unseen
+        if unseen is None:
+            entries = {**self.entries, name: value}
+            self.change(tracer, {key: each for key, each in entries.items() if each is not None}, store)
+            return
+        tracer.require_no_circle(self, (value,))
+        if name not in self.gone and name in unseen.example:
+            require_no_finalizer(unseen.example[name], self.describe())
+        tracer.write(self, store)
+        new = {key: each for key, each in {**self.new, name: value}.items() if each is not None}
+        tracer.journal.set(self, "new", new)
+        if value is None:
+            tracer.journal.set(self, "gone", self.gone | {name})
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
-        self.change(tracer, {**self.entries, plain_key(tracer, key): value})
+        name = plain_key(tracer, key)
+        self._change_one(tracer, name, value, ItemStore(self, key, value, name))
+
+    def update(self, tracer: Tracer, entries: Mapping[Any, Value]) -> None:
+        for name, value in entries.items():
+            self.store_item(tracer, Constant(name), value)
 
     def delete_item(self, tracer: Tracer, key: Value) -> None:
-        require_own(self)
         name = plain_key(tracer, key)
-        if name not in self.entries:
-            raise Lacks(f"a dict has no key {brief(name)}", KeyError, name)
-        self.change(tracer, {each: value for each, value in self.entries.items() if each != name})
+        self.item(tracer, key)
+        self._change_one(tracer, name, None, ItemDelete(self, key))
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         return tuple(map(Constant, self.entries))
@@ -248,61 +399,7 @@ class DictValue(Value):
         return build.mapping_template(self.entries)
 
 
-class SliceValue(Value):
-    """``start:stop:step``."""
-
-    __slots__ = ("start", "step", "stop")
-    noun = "slice"
-
-    def __init__(self, start: Value, stop: Value, step: Value, source: Source | None = None) -> None:
-        super().__init__(source)
-        self.start, self.stop, self.step = start, stop, step
-
-    @property
-    def parts(self) -> tuple[Value, ...]:
-        return self.start, self.stop, self.step
-
-    def python_type(self, tracer: Tracer) -> type:
-        return slice
-
-    def attribute(self, tracer: Tracer, name: str) -> Value:
-        if name in ("start", "stop", "step"):
-            return getattr(self, name)
-        return super().attribute(tracer, name)
-
-    def concrete(self, tracer: Tracer) -> slice:
-        return slice(*(part.real(tracer).concrete(tracer) for part in self.parts))
-
-    def concrete_or_break(self, tracer: Tracer) -> slice:
-        for part in self.parts:
-            require_constant(tracer, part)
-        try:
-            found = self.concrete(tracer)
-        except NotConcrete:
-            raise GraphBreak("a slice with bounds that are not known") from None
-        if all(part is None or type(part) in (int, bool) for part in (found.start, found.stop, found.step)):
-            return found
-        raise GraphBreak("a slice with bounds that are no ints")
-
-    def in_graph(self, tracer: Tracer) -> slice:
-        """Bounds that change from call to call are sizes."""
-        parts = [part.real(tracer) for part in self.parts]
-        sizes = {place: tracer.sizes.of(part) for place, part in enumerate(parts)}
-        start, stop, step = (part if sizes[place] is None else Constant(None) for place, part in enumerate(parts))
-        found = SliceValue(start, stop, step).concrete_or_break(tracer)
-        rest = (found.start, found.stop, found.step)
-        return slice(*(part if sizes[place] is None else sizes[place] for place, part in enumerate(rest)))
-
-    def rebuild(self, build: Builder) -> None:
-        build.sequence("build_slice", self.parts)
-
-
 # Methods of lists and dicts ---------------------------------------------------------------------------------------
-def require_own(value: Value) -> None:
-    if value.source is not None:
-        raise GraphBreak(f"{value.describe()} outlives the call and is changed", "write")
-
-
 def call_row(
     tracer: Tracer,
     owner: Any,
@@ -323,13 +420,12 @@ def call_row(
 
 
 def _append(tracer: Tracer, owner: ListValue, value: Value) -> Value:
-    owner.change(tracer, (*owner.values, value))
+    owner.append(tracer, value)
     return Constant(None)
 
 
 def _extend(tracer: Tracer, owner: ListValue, values: Value) -> Value:
-    require_own(owner)
-    owner.change(tracer, (*owner.values, *values.real(tracer).items(tracer)))
+    owner.extend(tracer, values.real(tracer).items(tracer))
     return Constant(None)
 
 
@@ -339,14 +435,15 @@ def _insert(tracer: Tracer, owner: ListValue, index: Value, value: Value) -> Val
     if type(position) is not int:
         raise GraphBreak("list.insert at something that is no int")
     values.insert(position, value)
-    owner.change(tracer, values)
+    owner.change(tracer, values, MethodCall(owner, list.insert, (index, value)))
     return Constant(None)
 
 
 def _pop(tracer: Tracer, owner: ListValue, index: Value = Constant(-1)) -> Value:  # noqa: B008 (immutable)
     found = owner.item(tracer, index)
     position = plain_key(tracer, index) % len(owner.values)
-    owner.change(tracer, owner.values[:position] + owner.values[position + 1 :])
+    values = owner.values[:position] + owner.values[position + 1 :]
+    owner.change(tracer, values, ItemDelete(owner, Constant(position)))
     return found
 
 
@@ -386,9 +483,8 @@ def _count(tracer: Tracer, owner: SequenceValue, value: Value) -> Value:
 
 
 def _remove(tracer: Tracer, owner: ListValue, value: Value) -> Value:
-    require_own(owner)
     place = _place(tracer, owner, value, Constant(0), Constant(sys.maxsize))
-    owner.change(tracer, owner.values[:place] + owner.values[place + 1 :])
+    owner.change(tracer, owner.values[:place] + owner.values[place + 1 :], ItemDelete(owner, Constant(place)))
     return Constant(None)
 
 
@@ -407,7 +503,8 @@ LIST_METHODS: Mapping[str, Callable[..., Value]] = {
 
 
 def _get(tracer: Tracer, owner: DictValue, key: Value, default: Value = Constant(None)) -> Value:  # noqa: B008
-    return owner.entries.get(plain_key(tracer, key), default)
+    found = owner.find(tracer, plain_key(tracer, key))
+    return default if found is None else found
 
 
 def _pairs(tracer: Tracer, owner: DictValue) -> Value:
@@ -427,26 +524,24 @@ def _copy_dict(tracer: Tracer, owner: DictValue) -> Value:
 
 
 def _set_default(tracer: Tracer, owner: DictValue, key: Value, default: Value = Constant(None)) -> Value:  # noqa: B008
-    name = plain_key(tracer, key)
-    if name not in owner.entries:
-        owner.change(tracer, {**owner.entries, name: default})
-    return owner.entries[name]
+    found = owner.find(tracer, plain_key(tracer, key))
+    if found is None:
+        owner.store_item(tracer, key, default)
+    return default if found is None else found
 
 
 def _pop_entry(tracer: Tracer, owner: DictValue, key: Value, default: Value | None = None) -> Value:
-    require_own(owner)
     name = plain_key(tracer, key)
-    if name in owner.entries:
-        found = owner.entries[name]
+    found = owner.find(tracer, name)
+    if found is not None:
         owner.delete_item(tracer, key)
         return found
     if default is None:
-        raise GraphBreak(f"a dict has no key {brief(name)}")
+        raise Lacks(f"a dict has no key {brief(name)}", KeyError, name)
     return default
 
 
 def _pop_last(tracer: Tracer, owner: DictValue) -> Value:
-    require_own(owner)
     if not owner.entries:
         raise GraphBreak("popitem of an empty dict")
     name = next(reversed(owner.entries))
@@ -454,13 +549,14 @@ def _pop_last(tracer: Tracer, owner: DictValue) -> Value:
 
 
 def _clear_dict(tracer: Tracer, owner: DictValue) -> Value:
-    owner.change(tracer, {})
+    owner.change(tracer, {}, MethodCall(owner, dict.clear))
     return Constant(None)
 
 
-def _update(tracer: Tracer, owner: DictValue, other: Value) -> Value:
-    require_own(owner)
-    owner.change(tracer, {**owner.entries, **entries_of(tracer, other.real(tracer))})
+def _update(tracer: Tracer, owner: DictValue, other: Value | None = None, /, **kwargs: Value) -> Value:
+    if other is not None:
+        owner.update(tracer, dict(entries_of(tracer, other.real(tracer))))
+    owner.update(tracer, kwargs)
     return Constant(None)
 
 
@@ -503,10 +599,10 @@ class ViewValue(Value):
         self.name = name
 
     def length(self, tracer: Tracer) -> int:
-        return len(self.owner.entries)
+        return self.owner.length(tracer)
 
     def truth(self, tracer: Tracer) -> bool:
-        return bool(self.owner.entries)
+        return self.owner.truth(tracer)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         pairs = self.owner.entries.items()

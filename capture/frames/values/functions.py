@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from capture.frames.breaks import GraphBreak
-from capture.frames.guards import InstanceLacks, IsObject, TypeIs
-from capture.frames.sources import CellOf, Default, FunctionPart, InstanceAttribute, KeywordDefault, Source
+from capture.frames.guards import InstanceLacks, IsObject
+from capture.frames.sources import CellOf, ClosureCell, Default, FunctionPart, InstanceAttribute, KeywordDefault, Source
+from capture.frames.stores import CellStore
 from capture.frames.values.base import Lazy, MissingAttribute, Opaque, Value
 from capture.frames.values.constants import Constant
 
@@ -26,21 +26,24 @@ if TYPE_CHECKING:
 class CellValue(Value):
     """A closure cell. ``content`` is None while the variable is unbound.
 
-    A cell with a source, or with ``free``, existed before the call and is not written while tracing. The source is
-    that of its contents.
+    A cell with a source, or with ``free``, existed before the call: a write is carried out behind the graph. The
+    source is that of its contents, ``place`` that of the cell itself.
     """
 
-    __slots__ = ("content", "free")
+    __slots__ = ("content", "free", "place")
     noun = "cell"
 
-    def __init__(self, content: Value | None, source: Source | None = None, free: str = "") -> None:
+    def __init__(
+        self, content: Value | None, source: Source | None = None, free: str = "", place: Source | None = None
+    ) -> None:
         super().__init__(source)
         self.content = content
         self.free = free  # the slot of the traced function that holds it
+        self.place = place
 
-    def write(self, tracer: Tracer, content: Value | None) -> None:
-        if self.free or self.source is not None:
-            raise GraphBreak("a variable of an enclosing function is assigned", "write")
+    def write(self, tracer: Tracer, content: Value) -> None:
+        if self.place is not None:
+            tracer.write(self, CellStore(self, content))
         tracer.journal.set(self, "content", content)
 
     def rebuild(self, build: Builder) -> None:
@@ -130,8 +133,8 @@ class FunctionValue(CodeValue):
         if index not in self.cells:
             assert self.function.__closure__ is not None and self.source is not None
             cell, name = self.function.__closure__[index], self.code.co_freevars[index]
-            source = CellOf(self.source, index, name)
-            self.cells[index] = CellValue(tracer.cell_content(cell, source), source)
+            place = ClosureCell(self.source, index, name)
+            self.cells[index] = tracer.cell(cell, CellOf(self.source, index, name), place)
         return self.cells[index]
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
@@ -216,22 +219,6 @@ class ClosureValue(CodeValue):
         build.function(self)
 
 
-CHANGING: Mapping[type, frozenset[str]] = {
-    list: frozenset({"append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"}),
-    dict: frozenset({"update", "setdefault", "pop", "popitem", "clear"}),
-}
-"""Methods that change their object and are left to Python for one from outside, whatever is in it."""
-
-
-def changing_method(tracer: Tracer, owner: Value, name: str) -> Value | None:
-    """The method of a list or dict that nobody has looked into; its length need not be guarded for that."""
-    if not isinstance(owner, Lazy) or owner.looked_at is not owner or name not in CHANGING.get(type(owner.example), ()):
-        return None
-    assert owner.source is not None
-    tracer.guard(owner.source, TypeIs(type(owner.example)))
-    return MethodValue(owner, name)
-
-
 class MethodValue(Value):
     """``owner.name`` of a value whose methods are known; made into a bound method only if it escapes."""
 
@@ -253,8 +240,6 @@ class MethodValue(Value):
         return True
 
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        if isinstance(self.owner, Lazy):
-            raise GraphBreak(f"{self.owner.describe()} outlives the call and is changed", "write")
         return self.owner.call_method(tracer, self.name, args, kwargs)
 
     def rebuild(self, build: Builder) -> None:

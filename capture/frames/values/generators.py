@@ -20,6 +20,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values import exceptions
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.constants import Constant
+from capture.frames.values.containers import call_row
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CodeValue
 from capture.frames.values.iterators import IteratorValue
@@ -101,9 +102,7 @@ class GeneratorValue(IteratorValue):
         return super().attribute(tracer, name)
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        if kwargs:
-            raise GraphBreak(f"generator.{name} with keywords is left to Python")
-        return METHODS[name](tracer, self, *args)
+        return call_row(tracer, self, METHODS, name, args, kwargs)
 
     def remaining(self, tracer: Tracer) -> int:
         """Not known before; a loop counts its rounds."""

@@ -19,26 +19,18 @@ from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.effects import AttributeStore
-from capture.frames.guards import InstanceLacks, IsObject, OrderIs
-from capture.frames.sources import (
-    DICT_DESCRIPTORS,
-    Absent,
-    InstanceAttribute,
-    Member,
-    Source,
-    State,
-    instance_lacks,
-    order_of,
-    type_name,
-)
+from capture.frames.guards import InstanceLacks, IsObject, OrderIs, Present
+from capture.frames.peek import DICT_DESCRIPTORS, Absent, instance_lacks, order_of, type_name
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import abstract, lookup
-from capture.frames.values.base import NotConcrete, Opaque, Value
+from capture.frames.sources import InstanceAttribute, Member, Source, State
+from capture.frames.stores import AttributeDelete, AttributeStore
+from capture.frames.values import abstract, assigning, lookup
+from capture.frames.values.base import NULL, NotConcrete, Opaque, Value
 from capture.frames.values.constants import NUMBERS, PLAIN, Constant
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.functions import BoundMethodValue
 from capture.frames.values.iterators import IteratorValue
+from capture.frames.values.keys import require_no_finalizer
 from capture.frames.values.lookup import MISSING, OWN, find, holds, lacks, special
 from capture.frames.values.numbers import NumberValue, require_constant
 
@@ -48,7 +40,10 @@ if TYPE_CHECKING:
 
 
 class Instance(Value):
-    """What objects from outside and new ones share. ``own`` has the attributes assigned while tracing."""
+    """What objects from outside and new ones share.
+
+    ``own`` has the attributes assigned while tracing; of an object from outside also those deleted, as NULL.
+    """
 
     __slots__ = ()
     own: dict[str, Value]
@@ -71,6 +66,10 @@ class Instance(Value):
         """Assign to the object's own dict, or to a slot."""
         raise NotImplementedError
 
+    def drop(self, tracer: Tracer, name: str) -> None:
+        """Delete from the object's own dict, or from a slot."""
+        raise NotImplementedError
+
     # questions of Python ------------------------------------------------------------------------------------------
     def python_type(self, tracer: Tracer) -> type:
         return self.cls
@@ -79,35 +78,17 @@ class Instance(Value):
         return lookup.read(tracer, self, name)
 
     def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
-        if not holds(tracer, self.cls, "__setattr__", OWN(object)["__setattr__"]):
-            raise GraphBreak(f"{type_name(self.cls)} has a __setattr__ of its own", "write")
-        self.store_plainly(tracer, name, value)
+        assigning.store(tracer, self, name, value)
 
-    def store_plainly(self, tracer: Tracer, name: str, value: Value) -> None:
-        """``object.__setattr__(self, name, value)``."""
-        found = lookup.class_attribute(tracer, self.cls, name)
-        if found is not None and found.data:
-            self._store_through(tracer, found, value)
-        elif type(find(self.cls, "__dict__")) not in DICT_DESCRIPTORS:
-            raise GraphBreak(f"{self.describe()} has no room for an attribute {name!r}", "write")
-        else:
-            self.keep(tracer, name, value)
-
-    def _store_through(self, tracer: Tracer, found: lookup.Found, value: Value) -> None:
-        """Assign an attribute that the class has a slot or property for."""
-        if type(found.raw) is MemberDescriptorType and lookup.is_own_slot(found, self.cls):
-            self.keep(tracer, found.name, value)
-        elif type(found.raw) is property and type(found.raw.fset) is FunctionType:
-            tracer.call(lookup.known(tracer, found.raw.fset), (self, value), {})
-        else:
-            raise GraphBreak(f"attribute {found.name!r} of {self.describe()} is assigned by Python", "write")
+    def delete_attribute(self, tracer: Tracer, name: str) -> None:
+        assigning.delete(tracer, self, name)
 
     def special(self, tracer: Tracer, name: str, *args: Value) -> Value | None:
         """What a special method of the class gives; None if the class has none."""
         function = special(tracer, self.cls, name)
         return None if function is None else tracer.call(function, (self, *args), {})
 
-    def _required(self, tracer: Tracer, name: str, *args: Value) -> Value:
+    def required(self, tracer: Tracer, name: str, *args: Value) -> Value:
         found = self.special(tracer, name, *args)
         if found is None:
             raise GraphBreak(f"{self.describe()} has no {name}")
@@ -121,19 +102,22 @@ class Instance(Value):
         return True
 
     def length(self, tracer: Tracer) -> int:
-        return _constant(tracer, self._required(tracer, "__len__"), (int,), "__len__")
+        return _constant(tracer, self.required(tracer, "__len__"), (int,), "__len__")
 
     def item(self, tracer: Tracer, key: Value) -> Value:
-        return self._required(tracer, "__getitem__", key)
+        return self.required(tracer, "__getitem__", key)
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
-        self._required(tracer, "__setitem__", key, value)
+        self.required(tracer, "__setitem__", key, value)
+
+    def delete_item(self, tracer: Tracer, key: Value) -> None:
+        self.required(tracer, "__delitem__", key)
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        return self._required(tracer, "__contains__", item).real(tracer).truth(tracer)
+        return self.required(tracer, "__contains__", item).real(tracer).truth(tracer)
 
     def iterate(self, tracer: Tracer) -> Value:
-        found = self._required(tracer, "__iter__").real(tracer)
+        found = self.required(tracer, "__iter__").real(tracer)
         if isinstance(found, Instance):
             if lacks(tracer, found.cls, "__next__"):
                 raise GraphBreak("iter() of something whose __iter__ gives no iterator", "loop")
@@ -184,7 +168,7 @@ class ObjectValue(Instance, Opaque):
 
     def own_attribute(self, tracer: Tracer, name: str) -> Value | None:
         if name in self.own:
-            return self.own[name]
+            return _unless_gone(self.own[name])
         descriptor = find(self.cls, "__dict__")
         if descriptor is MISSING:
             return None
@@ -207,11 +191,14 @@ class ObjectValue(Instance, Opaque):
     def slot(self, tracer: Tracer, member: MemberDescriptorType) -> Value:
         assert self.source is not None
         name = member.__name__
-        return self.own[name] if name in self.own else self._part(tracer, Member(self.source, member))
+        found = self.own[name] if name in self.own else self._part(tracer, Member(self.source, member))
+        if found is NULL:
+            raise lookup.MissingAttribute(f"{self.describe()} has no {name!r} any more", "attribute")
+        return found
 
     def _part(self, tracer: Tracer, source: InstanceAttribute | Member) -> Value:
         try:
-            return tracer.lazy(source, source.read(self.example, _NO_STATE))
+            return tracer.there(source, source.read(self.example, _NO_STATE))
         except (Absent, LookupError):
             raise GraphBreak(f"{source.name()} is not there", "attribute") from None
 
@@ -220,9 +207,22 @@ class ObjectValue(Instance, Opaque):
         before = self._before(name)
         if before is not None and name not in self.own and value.source == before:
             return  # self.x += y puts the very array back
-        tracer.write_object(self)
+        tracer.write(self, AttributeStore(self, name, value, not self._plain("__setattr__")))
         tracer.journal.put(self.own, name, value)
-        tracer.store(AttributeStore(self, name, value))
+
+    def drop(self, tracer: Tracer, name: str) -> None:
+        if name not in self.own:
+            place = self._before(name)
+            if place is None:
+                raise GraphBreak(f"{self.describe()} has no attribute {name!r}", "attribute")
+            tracer.guard(place, Present())
+        elif self.own[name] is NULL:
+            raise GraphBreak(f"{self.describe()} has no {name!r} any more", "attribute")
+        tracer.write(self, AttributeDelete(self, name, not self._plain("__delattr__")))
+        tracer.journal.put(self.own, name, NULL)
+
+    def _plain(self, method: str) -> bool:
+        return find(self.cls, method) is OWN(object)[method]
 
     def _before(self, name: str) -> Source | None:
         """Where the attribute is that an assignment replaces; None if there is none."""
@@ -239,10 +239,8 @@ class ObjectValue(Instance, Opaque):
         return source
 
 
-def require_no_finalizer(old: Any, name: str) -> None:
-    """What an assignment replaces may end, which must not be noticed later than it happens in plain Python."""
-    if find(type(old), "__del__") is not MISSING:
-        raise GraphBreak(f"an object with a __del__ may end where {name!r} is assigned", "write")
+def _unless_gone(value: Value) -> Value | None:
+    return None if value is NULL else value
 
 
 _NO_STATE = State((), lambda: None)  # type: ignore[arg-type]
@@ -278,6 +276,11 @@ class NewValue(Instance):
     def keep(self, tracer: Tracer, name: str, value: Value) -> None:
         tracer.require_no_circle(self, (value,))
         tracer.journal.put(self.own, name, value)
+
+    def drop(self, tracer: Tracer, name: str) -> None:
+        if name not in self.own:
+            raise GraphBreak(f"{self.describe()} has no attribute {name!r}", "attribute")
+        tracer.journal.set(self, "own", {key: value for key, value in self.own.items() if key != name})
 
     def rebuild(self, build: Builder) -> None:
         build.call(make_object, (self.made_of, Constant(tuple(self.own)), *self.own.values()))
@@ -624,7 +627,15 @@ def _object_setattr(tracer: Tracer, owner: Value, name: Value, value: Value) -> 
     key = name.concrete(tracer)
     if not isinstance(owner, Instance) or type(key) is not str:
         raise GraphBreak("object.__setattr__ of something else than an object of a class", "write")
-    owner.store_plainly(tracer, key, value)
+    assigning.store_plainly(tracer, owner, key, value)
+    return Constant(None)
+
+
+def _object_delattr(tracer: Tracer, owner: Value, name: Value) -> Value:
+    key = name.concrete(tracer)
+    if not isinstance(owner, Instance) or type(key) is not str:
+        raise GraphBreak("object.__delattr__ of something else than an object of a class", "write")
+    assigning.delete_plainly(tracer, owner, key)
     return Constant(None)
 
 
@@ -643,6 +654,7 @@ def _object_new(tracer: Tracer, kind: Value) -> Value:
 
 METHODS_OF_OBJECT: Mapping[int, Callable[..., Value]] = {
     id(OWN(object)["__setattr__"]): _object_setattr,
+    id(OWN(object)["__delattr__"]): _object_delattr,
     id(OWN(object)["__init__"]): _object_init,
     id(OWN(object)["__new__"]): _object_new,
     id(OWN(tuple)["__new__"]): new_tuple,

@@ -10,14 +10,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.stores import MethodCall, Store
 from capture.frames.values.arrays import ArrayValue
-from capture.frames.values.base import Value
+from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue, TupleValue
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
     from capture.frames.tracer import Tracer
+
+
+FORWARD: Any = type(iter([]))
+BACKWARD: Any = type(reversed([]))
 
 
 class IteratorValue(Value):
@@ -55,11 +60,16 @@ class IteratorValue(Value):
         """How many items are left."""
         raise NotImplementedError
 
+    def late(self) -> Store | None:
+        """What is left to do with a new iterator when everything else has been changed."""
+        return None
+
 
 class SequenceIterator(IteratorValue):
     """``iter`` of a tuple, list, range, string or array, at a position.
 
-    One that has come to its end stays there, though its list may grow.
+    One that has come to its end stays there, though its list may grow. The position in a list from outside that is
+    changed is ``late``: it is set when the changes have been carried out.
     """
 
     __slots__ = ("ended", "index", "over")
@@ -81,6 +91,10 @@ class SequenceIterator(IteratorValue):
         tracer.journal.set(self, "index", self.index + 1)
         return item
 
+    def late(self) -> Store | None:
+        late = bool(self.index) and not self.ended and _is_changed(self.over)
+        return MethodCall(self, FORWARD.__setstate__, (Constant(self.index),)) if late else None
+
     def rebuild(self, build: Builder) -> None:
         over = self.over
         if self.ended and isinstance(over, ListValue):
@@ -96,19 +110,27 @@ class SequenceIterator(IteratorValue):
         else:
             build.value(over)
             build.iterate()
-            if self.index:
+            if self.index and not _is_changed(over):
                 build.set_state(self.index)
 
 
 class CountedIterator(IteratorValue):
-    """``iter`` of a known dict, of its keys, values or items, or of a set, at a position."""
+    """``iter`` of a known dict, of its keys, values or items, or of a set, at a position.
 
-    __slots__ = ("index", "over")
+    ``made`` is the number of the instruction that made it, where the dict's changes had to be done before it.
+    """
 
-    def __init__(self, over: Value) -> None:
+    __slots__ = ("index", "made", "over")
+
+    def __init__(self, over: Value, made: int | None = None) -> None:
         super().__init__()
         self.over = over
+        self.made = made
         self.index = 0
+
+    def require_rebuildable(self) -> None:
+        if self.made is not None:
+            raise NeedsNative("iterator", self.made)
 
     def remaining(self, tracer: Tracer) -> int:
         return self.over.length(tracer) - self.index
@@ -150,15 +172,28 @@ class ReversedIterator(IteratorValue):
         return self.left
 
     def advance(self, tracer: Tracer) -> Value | None:
+        if self.left > self.over.length(tracer):  # of a list that has become shorter
+            tracer.journal.set(self, "left", 0)
         if self.left <= 0:
             return None
         item = self.over.item(tracer, Constant(self.left - 1))
         tracer.journal.set(self, "left", self.left - 1)
         return item
 
+    def late(self) -> Store | None:
+        if not isinstance(self.over, ListValue) or not self.over.changed_outside:
+            return None
+        place = self.left - 1 if self.left <= len(self.over.values) else -1
+        return MethodCall(self, BACKWARD.__setstate__, (Constant(place),))
+
     def rebuild(self, build: Builder) -> None:
         build.call(reversed, (self.over,))
-        build.set_state(self.left - 1)
+        if not _is_changed(self.over):
+            build.set_state(self.left - 1)
+
+
+def _is_changed(over: Value) -> bool:
+    return isinstance(over, ListValue) and over.changed_outside
 
 
 class EnumerateIterator(IteratorValue):

@@ -24,8 +24,9 @@ from capture.frames.sources import TypeAttribute
 from capture.frames.values import abstract, streams
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
-from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of, plain_key
+from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of
 from capture.frames.values.functions import BoundMethodValue, CodeValue, MethodValue
+from capture.frames.values.keys import plain_key
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, identical, unary
 from capture.frames.values.sets import make_set

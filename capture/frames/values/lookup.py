@@ -23,17 +23,8 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import ClassLacks, IsObject, Present, TypeIs
 from capture.frames.hook import Entry
-from capture.frames.sources import (
-    DICT_DESCRIPTORS,
-    Absent,
-    ClassAttribute,
-    Source,
-    SuperAttribute,
-    is_fixed,
-    order_of,
-    super_attribute,
-    type_name,
-)
+from capture.frames.peek import DICT_DESCRIPTORS, Absent, is_fixed, order_of, super_attribute, type_name
+from capture.frames.sources import ClassAttribute, Source, SuperAttribute
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.base import MissingAttribute, Value
 from capture.frames.values.constants import Constant
@@ -70,6 +61,7 @@ def class_source(cls: type, name: str) -> ClassAttribute:
 
 def lacks(tracer: Tracer, cls: type, name: str) -> bool:
     """Whether a class has nothing under a name, under a guard."""
+    require_unchanged(tracer, cls, name)
     if find(cls, name) is not MISSING:
         if not is_fixed(cls) and name not in OWN(object):
             tracer.guard(class_source(cls, name), Present())
@@ -81,6 +73,7 @@ def lacks(tracer: Tracer, cls: type, name: str) -> bool:
 
 def holds(tracer: Tracer, cls: type, name: str, wanted: Any) -> bool:
     """Whether a class holds this very object under a name, under a guard if so."""
+    require_unchanged(tracer, cls, name)
     if find(cls, name) is not wanted:
         return False
     if not is_fixed(cls):
@@ -268,9 +261,19 @@ def _classify(tracer: Tracer, raw: Any, source: Source, name: str, cls: type) ->
 
 def class_attribute(tracer: Tracer, cls: type, name: str) -> Found | None:
     """What a class holds under a name, under guards; None if nothing."""
+    assigned = tracer.class_attributes.get((id(cls), name))
+    if assigned is not None:
+        return Found(assigned, class_source(cls, name), name, cls, False, lambda tracer, found, owner: found.raw)
     if lacks(tracer, cls, name):
         return None
     return _classify(tracer, find(cls, name), class_source(cls, name), name, cls)
+
+
+# Assigned attributes of classes -------------------------------------------------------------------------------------
+def require_unchanged(tracer: Tracer, cls: type, name: str) -> None:
+    """A break where the class or one of its bases has got another attribute of a name while tracing."""
+    if tracer.class_attributes and any((id(base), name) in tracer.class_attributes for base in order_of(cls)):
+        raise GraphBreak(f"attribute {name!r} of the class {type_name(cls)} has been assigned", "write")
 
 
 # Reading -----------------------------------------------------------------------------------------------------------
@@ -328,6 +331,8 @@ def read_super(tracer: Tracer, after: type, cls: type, owner: Instance | None, n
         raw = super_attribute(cls, after, name)
     except Absent:
         raise GraphBreak(f"super() has no attribute {name!r}", "attribute") from None
+    if tracer.class_attributes:
+        raise GraphBreak("super() where an attribute of a class has been assigned", "write")
     if name == "__class__":
         raise GraphBreak("super().__class__ is left to Python", "attribute")
     found = _classify(tracer, raw, source, name, cls)

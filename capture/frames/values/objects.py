@@ -17,10 +17,12 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Missing
 from capture.frames.sources import Attribute, ClassPart, Source
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import lookup
+from capture.frames.stores import AttributeStore
+from capture.frames.values import assigning, lookup
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.instances import METHODS_OF_OBJECT
+from capture.frames.values.keys import require_no_finalizer
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -51,7 +53,14 @@ class ModuleValue(Value):
             self._require_lacks(tracer, name)
             raise lookup.MissingAttribute(f"{self.describe()} has no {name!r} in its namespace")
         assert self.source is not None
-        return tracer.lazy(Attribute(self.source, name), namespace[name])
+        return tracer.there(Attribute(self.source, name), namespace[name])
+
+    def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
+        namespace = vars(self.module)
+        if name.startswith("__"):
+            super().store_attribute(tracer, name, value)
+        require_no_finalizer(namespace.get(name), name)
+        tracer.write_global(namespace, name, value)
 
     def _require_lacks(self, tracer: Tracer, name: str) -> None:
         """Guard that there is no such attribute; a break where Python looks further."""
@@ -149,6 +158,13 @@ class CallableValue(Value):
         found = descriptor.__get__(self.value)
         source = ClassPart(KnownObject(self.value), index)
         return Constant(found) if lookup.is_fixed(self.value) else tracer.lazy(source, found)
+
+    def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
+        if not lookup.is_class(self.value) or lookup.is_fixed(self.value):
+            super().store_attribute(tracer, name, value)
+        assigning.require_plain_store(tracer, self.value, name, value)
+        tracer.write(self, AttributeStore(self, name, value))
+        tracer.journal.put(tracer.class_attributes, (id(self.value), name), value)
 
     def concrete(self, tracer: Tracer) -> Any:
         return self.value

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import DifferentObject
+from capture.frames.pairs import DifferentObject
 from capture.frames.values import instances, numbers, sets
 from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue, graph_value
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute, require_plain
-from capture.frames.values.containers import DictValue, ListValue, SequenceValue, SliceValue, TupleValue, require_own
+from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.functions import BoundMethodValue, FunctionValue, MethodValue
 from capture.frames.values.instances import Instance, NamedTupleValue
+from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.frames.values.sets import SetValue
@@ -98,7 +99,7 @@ def require_out(found: Any, target: ArrayType) -> None:
 # Containers -------------------------------------------------------------------------------------------------------
 def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
     if symbol == "+=" and isinstance(left, ListValue):
-        left.change(tracer, (*left.values, *right.values))
+        left.extend(tracer, right.values)
         return left
     if symbol in ("+", "+="):
         if isinstance(left, TupleValue) and not (left.values and right.values):
@@ -126,8 +127,7 @@ def _compared(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceV
 def _extended(tracer: Tracer, symbol: str, left: ListValue, right: Value) -> Value:
     if symbol != "+=":
         raise GraphBreak(f"list {symbol} {right.noun} is left to Python")
-    require_own(left)
-    left.change(tracer, (*left.values, *right.items(tracer)))
+    left.extend(tracer, right.items(tracer))
     return left
 
 
@@ -164,7 +164,7 @@ def _dicts(tracer: Tracer, symbol: str, left: DictValue, right: DictValue) -> Va
     if symbol == "|":
         return DictValue({**left.entries, **right.entries})
     if symbol == "|=":
-        left.change(tracer, {**left.entries, **right.entries})
+        left.update(tracer, right.entries)
         return left
     if symbol in ("==", "!="):
         same = left.entries.keys() == right.entries.keys()
@@ -277,6 +277,8 @@ def identical(tracer: Tracer, left: Value, right: Value) -> bool:
         return left.concrete(tracer) is right.concrete(tracer)
     if isinstance(left, Opaque) and isinstance(right, Opaque):
         return _same_outside(tracer, left, right)
+    if left.source is not None and right.source is not None and type(left) is type(right):
+        tracer.guard(left.source, DifferentObject(right.source))
     return False  # two families, or two objects of which each has one value
 
 

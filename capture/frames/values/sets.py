@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant, attempt
-from capture.frames.values.containers import DictValue, SequenceValue, call_row, plain_key
+from capture.frames.values.containers import DictValue, SequenceValue, call_row
 from capture.frames.values.iterators import CountedIterator, IteratorValue
+from capture.frames.values.keys import plain_key
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.dims import marks_of
-from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, KeysAre, Length, NumpyScalarIs, TypeIs
+from capture.frames.guards import ArrayIs, CodeIs, EqualsConstant, IsObject, Length, NumpyScalarIs, TypeIs
 from capture.frames.hook import Entry
 from capture.frames.sources import (
     LARGEST_SIZE,
@@ -29,13 +29,14 @@ from capture.frames.sources import (
     SuperAttribute,
 )
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import numbers
+from capture.frames.values import numbers, unseen
 from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
-from capture.frames.values.constants import PLAIN, Constant
+from capture.frames.values.constants import Constant
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.functions import BoundMethodValue, EntryValue, FunctionValue
 from capture.frames.values.instances import NamedTupleValue, ObjectValue, guard_named_tuple, is_named_tuple
+from capture.frames.values.looking import MOST_ITEMS, OutsideEntries, OutsideItems, has_plain_keys
 from capture.frames.values.lookup import is_fixed
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.shapes import Symbol
@@ -45,10 +46,6 @@ if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
 
 Wrapper = Callable[["Tracer", Source, Any], Value]
-
-MOST_ITEMS = 1024
-"""Containers from outside with more items are opaque: a guard on each would cost more than it brings."""
-
 
 def _opaque(tracer: Tracer, source: Source, example: Any) -> Value:
     tracer.guard(source, TypeIs(type(example)))
@@ -155,23 +152,29 @@ def _scalar(tracer: Tracer, source: Source, example: np.generic) -> Value:
     return ScalarValue(type_of(example), None, source, example)
 
 
-def _sequence(family: Callable[..., Value]) -> Wrapper:
-    def wrap(tracer: Tracer, source: Source, example: Any) -> Value:
-        if len(example) > MOST_ITEMS:
-            return _opaque(tracer, source, example)
-        tracer.guard(source, TypeIs(type(example)))
-        tracer.guard(source, Length(len(example)))
-        return family([tracer.lazy(Item(source, index), item) for index, item in enumerate(example)], source)
+def _tuple(tracer: Tracer, source: Source, example: tuple[Any, ...]) -> Value:
+    if len(example) > MOST_ITEMS:
+        return _opaque(tracer, source, example)
+    tracer.guard(source, TypeIs(tuple))
+    tracer.guard(source, Length(len(example)))
+    return TupleValue([tracer.lazy(Item(source, index), item) for index, item in enumerate(example)], source)
 
-    return wrap
+
+def _list(tracer: Tracer, source: Source, example: list[Any]) -> Value:
+    tracer.guard(source, TypeIs(list))
+    return ListValue(outside=OutsideItems(tracer, source, example))
 
 
 def _dict(tracer: Tracer, source: Source, example: dict[Any, Any]) -> Value:
-    if len(example) > MOST_ITEMS or not all(type(key) in PLAIN for key in example):
+    if not has_plain_keys(example):
         return _opaque(tracer, source, example)
     tracer.guard(source, TypeIs(dict))
-    tracer.guard(source, KeysAre(tuple(example)))
-    return DictValue({key: tracer.lazy(Item(source, key), value) for key, value in example.items()}, source)
+    return DictValue(outside=OutsideEntries(tracer, source, example))
+
+
+def _unseen(tracer: Tracer, source: Source, example: Any) -> Value:
+    tracer.guard(source, TypeIs(type(example)))
+    return unseen.UnseenValue(example, source)
 
 
 def _method(tracer: Tracer, source: Source, example: types.MethodType) -> Value:
@@ -217,9 +220,10 @@ WRAP_FOR: Mapping[type, Wrapper] = {
         _callable,
     ),
     np.ndarray: _array,
+    **dict.fromkeys(unseen.CHANGES, _unseen),
     types.SimpleNamespace: _namespace,
-    tuple: _sequence(TupleValue),
-    list: _sequence(ListValue),
+    tuple: _tuple,
+    list: _list,
     dict: _dict,
     types.FunctionType: _function,
     types.MethodType: _method,
