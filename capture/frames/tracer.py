@@ -47,6 +47,7 @@ from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, 
 from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.instances import Instance, ObjectValue
 from capture.frames.values.iterators import CountedIterator, IteratorValue, SequenceIterator
+from capture.frames.values.looking import without_weaker
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
@@ -372,7 +373,7 @@ class Tracer:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        return (*self._guards.values(), *self.sizes.guards())
+        return (*without_weaker(self._guards.values()), *self.sizes.guards())
 
     # values -------------------------------------------------------------------------------------------------------
     def lazy(self, source: Source, example: Any) -> Lazy:

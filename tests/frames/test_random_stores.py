@@ -1,7 +1,8 @@
 """Random changes of a small heap of lists, dicts, objects, arrays, cells and globals: as in plain Python, every time.
 
 A program is a list of statements over the names of a heap; a heap says which of these names are one object, and what
-lies in what. Each program runs on its first heap twice, then on others: guards must notice that objects are one now.
+lies in what. Each program runs on its first heap twice, then on others: guards must notice that objects are one now, and
+where it makes a difference that lists and dicts are longer or shorter.
 
 ``HEAP_EXAMPLES=5000 python -m pytest tests/frames/test_random_stores.py`` tries more programs.
 """
@@ -30,14 +31,15 @@ VALUES = (
 KEYS = ('"k"', '"l"', "1", "True", '("k", 1)', '"new"')
 PARTS = {
     "L": LISTS, "D": DICTS, "O": OBJECTS, "X": ARRAYS, "V": VALUES, "K": KEYS, "T": ("t", "u"), "N": ("l", "v", "w"),
-    "I": ("0", "-1", "1", "2", "len(a) - 1"),
+    "I": ("0", "-1", "1", "-2", "2", "len(a) - 1"),
 }  # fmt: skip
 """What the capital letters of a statement stand for."""
 
 STATEMENTS = (
     "L.append(V)", "L.append(V)", "L.extend(L)", "L += [V, V]", "L.insert(I, V)", "T = L.pop()", "T = L.pop(I)",
     "L[I] = V", "del L[I]", "L[I:] = [V]", "L[:] = L", "L.reverse()", "L.clear()", "L *= 2", "T = L[I]", "T = len(L)",
-    "T = bool(L)", "T = L[:]", "L = [V]", "T = V in (1, None)",
+    "T = bool(L)", "T = L[:]", "T = L[:2]", "T = L[1:3]",
+    "T = V in L", "L.remove(V)", "T = L.index(V)", "T = next(iter(L))", "L = [V]", "T = V in (1, None)",
     "D[K] = V", "D[K] = V", "T = D.pop(K, V)", "T = D.get(K)", "T = D.setdefault(K, V)", "del D[K]", "T = D[K]",
     "D.update(k=V)", "D.update(D)", "T = len(D)", "T = K in D", "D.clear()", "T = list(D)", "T = D.popitem()",
     "D = {K: V}",
@@ -106,11 +108,25 @@ def make_heap(same):
     d["l"] = heap["a"] if "item" in same else [5]
     if "own dict" in same:
         heap["e"] = vars(heap["o"])
+    change_lengths(heap, same)
     return heap
 
 
+def change_lengths(heap, how):
+    if "longer" in how:
+        heap["a"][1:1] = [6, "more"]
+        d, e = heap["d"], heap["e"]
+        d["more"] = e["more"] = heap["x"]
+    if "shorter" in how:
+        del heap["a"][-1], heap["d"][1]
+    if "empty" in how:
+        heap["a"].clear()
+        heap["d"].pop("k")
+
+
 SAME = ("lists", "dicts", "objects", "arrays", "attribute", "array in", "dict in", "item", "own dict", "own function")
-HEAPS = st.frozensets(st.sampled_from(SAME), max_size=3)
+LENGTHS = ("longer", "shorter", "empty")
+HEAPS = st.frozensets(st.sampled_from((*SAME, *LENGTHS)), max_size=3)
 
 
 def shape(value, seen):

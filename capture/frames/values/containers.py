@@ -7,9 +7,9 @@ comes from outside is looked at no further than it is asked for (``looking``), a
 
 from __future__ import annotations
 
-import operator
+import itertools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from capture.frames.peek import brief
 from capture.frames.stores import ItemDelete, ItemStore, MethodCall, Store
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
+from capture.frames.values.ends import Ends
 from capture.frames.values.keys import Lacks, SliceValue, plain_key, require_no_finalizer
 from capture.ir.op import ListLiteral
 
@@ -52,19 +53,34 @@ class SequenceValue(Value):
 
     def item(self, tracer: Tracer, key: Value) -> Value:
         if isinstance(key, SliceValue):
-            values = operator.getitem(self.values, key.concrete_or_break(tracer))
+            values = self._slice(key.concrete_or_break(tracer))
             if isinstance(self, TupleValue) and values == self.values:
                 return self  # as CPython does
             return type(self)(values)
         index = plain_key(tracer, key)
         if not isinstance(index, int):
             raise GraphBreak(f"index {brief(index)} of a {self.noun}")
-        if not -len(self.values) <= index < len(self.values):
+        found = self.find(index)
+        if found is None:
             raise Lacks(f"{self.noun} index out of range", IndexError, f"{self.noun} index out of range")
-        return self.values[index]
+        return found
+
+    def find(self, index: int) -> Value | None:
+        """The item at an index; None if there is none."""
+        return self.values[index] if -len(self.values) <= index < len(self.values) else None
+
+    def _slice(self, where: slice) -> tuple[Value, ...]:
+        return self.values[where]
+
+    def each(self) -> Iterator[Value]:
+        """The items, of a list from outside no more than are asked for."""
+        index = 0
+        while (item := self.find(index)) is not None:
+            yield item
+            index += 1
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        return any(tracer.equal(value, item) for value in self.values)
+        return any(tracer.equal(value, item) for value in self.each())
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
         return self.values
@@ -105,65 +121,60 @@ class TupleValue(SequenceValue):
 
 
 class ListValue(SequenceValue):
-    """A list made inside, or one from ``outside``. ``appended`` is what has been added to items nobody asked for."""
+    """A list made inside, or one from outside.
 
-    __slots__ = ("_base", "_changed", "appended", "outside")
+    As long as nobody has asked for all of that one, ``ends`` is all there is.
+    """
+
+    __slots__ = ("_values", "changed_outside", "ends", "outside")
     noun = "list"
     python = list
 
     def __init__(self, values: Sequence[Value] = (), outside: OutsideItems | None = None) -> None:
         super().__init__(source=None if outside is None else outside.source)
         self.outside = outside
-        self.appended: tuple[Value, ...] = ()
-        self._base = tuple(values) if outside is None else None
-        self._changed: tuple[Value, ...] | None = None
+        self.ends = None if outside is None else Ends(outside)
+        self.changed_outside = False  # is it a list from outside, and has it been changed?
+        self._values = tuple(values)
 
     @property
     def values(self) -> tuple[Value, ...]:
-        if self._changed is not None:
-            return self._changed
-        if self._base is None:
-            assert self.outside is not None
-            self._base = self.outside.load()
-        return (*self._base, *self.appended) if self.appended else self._base
+        if self.ends is not None:
+            self._values = self.ends.all()
+            self.ends = None
+        return self._values
 
     @property
     def known(self) -> tuple[Value, ...]:
         """The items of which anything is known."""
-        return self._changed if self._changed is not None else (*(self._base or ()), *self.appended)
+        return self._values if self.ends is None else self.ends.known
 
     @property
-    def changed_outside(self) -> bool:
-        """Whether it is a list from outside and has been changed."""
-        return self.outside is not None and (self._changed is not None or bool(self.appended))
-
-    @property
-    def _unseen(self) -> OutsideItems | None:
-        """The list outside, if it has only been appended to and not all of it has been looked at."""
-        return self.outside if self._changed is None and self._base is None else None
+    def count(self) -> int:
+        """How many items it has at this call; no guard says so."""
+        return len(self._values) if self.ends is None else self.ends.count
 
     def truth(self, tracer: Tracer) -> bool:
-        if self._unseen is None:
-            return bool(self.values)
-        return bool(self.appended) or self._unseen.filled()
+        return bool(self._values) if self.ends is None else self.ends.filled()
 
     def length(self, tracer: Tracer) -> int:
-        if self._unseen is None:
-            return len(self.values)
-        return self._unseen.length() + len(self.appended)
+        if self.outside is not None and self.ends is not None:
+            self.outside.length()
+        return self.count
 
-    def item(self, tracer: Tracer, key: Value) -> Value:
-        unseen = self._unseen
-        if unseen is None or isinstance(key, SliceValue):
-            return super().item(tracer, key)
-        index = plain_key(tracer, key)
-        if isinstance(index, int) and -len(self.appended) <= index < 0:
-            return self.appended[index]
-        if isinstance(index, int) and not self.appended:
-            found = unseen.find(index)
-            if found is not None:
-                return found
-        return super().item(tracer, key)
+    def find(self, index: int) -> Value | None:
+        """The item at an index; None if there is none."""
+        found = None if self.ends is None else self.ends.item(index)
+        return super().find(index) if found is None else found
+
+    def _slice(self, where: slice) -> tuple[Value, ...]:
+        """The first few items of a list that has so many are known without its length."""
+        start, stop = where.start or 0, where.stop
+        near = stop is not None and 0 <= start <= stop <= self.count and where.step in (None, 1)
+        if self.ends is not None and near:
+            found = [self.find(index) for index in range(start, stop)]
+            return tuple(item for item in found if item is not None)
+        return super()._slice(where)
 
     def in_graph(self, tracer: Tracer) -> Any:
         return ListLiteral(super().in_graph(tracer))
@@ -182,48 +193,66 @@ class ListValue(SequenceValue):
     # changes ------------------------------------------------------------------------------------------------------
     def change(self, tracer: Tracer, values: Sequence[Value], store: Store | None = None) -> None:
         """All items are these from now on; ``store`` does that to a list from outside."""
-        tracer.require_no_circle(self, values)
-        if self.outside is not None:
-            self._require_no_finalizers(values)
-            everything = SliceValue(Constant(None), Constant(None), Constant(None))
-            tracer.write(self, store or ItemStore(self, everything, TupleValue(values)))
-        tracer.journal.set(self, "_changed", tuple(values))
-
-    def _require_no_finalizers(self, values: Sequence[Value]) -> None:
         kept = set(map(id, values))
-        for value in self.values:
-            if id(value) not in kept:
+        gone = [] if self.outside is None else [value for value in self.values if id(value) not in kept]
+        everything = SliceValue(Constant(None), Constant(None), Constant(None))
+        self._write(tracer, values, gone, store or ItemStore(self, everything, TupleValue(values)))
+        tracer.journal.set(self, "_values", tuple(values))
+        tracer.journal.set(self, "ends", None)
+
+    def _write(self, tracer: Tracer, new: Sequence[Value], gone: Iterable[Any], store: Store) -> None:
+        tracer.require_no_circle(self, new)
+        if self.outside is not None:
+            for value in gone:
                 require_no_finalizer(value, self.describe())
+            tracer.write(self, store)
+            tracer.journal.set(self, "changed_outside", True)
 
     def append(self, tracer: Tracer, value: Value) -> None:
         self._add(tracer, (value,), MethodCall(self, list.append, (value,)))
 
     def extend(self, tracer: Tracer, values: Sequence[Value]) -> None:
-        self._add(tracer, values, MethodCall(self, list.extend, (TupleValue(values),)))
+        self._add(tracer, tuple(values), MethodCall(self, list.extend, (TupleValue(values),)))
 
-    def _add(self, tracer: Tracer, values: Sequence[Value], store: Store) -> None:
+    def _add(self, tracer: Tracer, values: tuple[Value, ...], store: Store) -> None:
         """Items are added at the end, whatever is before them."""
-        if self._changed is not None or self.outside is None:
+        if self.ends is None:
             self.change(tracer, (*self.values, *values), store)
-            return
-        tracer.require_no_circle(self, values)
-        tracer.write(self, store)
-        tracer.journal.set(self, "appended", (*self.appended, *values))
+        else:
+            self._write(tracer, values, (), store)
+            tracer.journal.set(self, "ends", self.ends.append(values))
+
+    def insert(self, tracer: Tracer, index: int, value: Value) -> None:
+        store = MethodCall(self, list.insert, (Constant(index), value))
+        ends = None if self.ends is None else self.ends.insert(index, value)
+        if ends is None:
+            values = list(self.values)
+            values.insert(index, value)
+            self.change(tracer, values, store)
+        else:
+            self._write(tracer, (value,), (), store)
+            tracer.journal.set(self, "ends", ends)
+
+    def clear(self, tracer: Tracer) -> None:
+        """The items that go need not be known."""
+        items = () if self.outside is None else (*self.known, *self.outside.example)
+        self._write(tracer, (), items, MethodCall(self, list.clear))
+        tracer.journal.set(self, "_values", ())
+        tracer.journal.set(self, "ends", None)
 
     def _index(self, tracer: Tracer, key: Value, what: str) -> int:
         index = plain_key(tracer, key)
-        if not isinstance(index, int) or not -len(self.values) <= index < len(self.values):
+        if not isinstance(index, int) or self.find(index) is None:
             raise GraphBreak(f"index {brief(index)} of a list {what}")
-        return index % len(self.values)
+        return int(index)
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
         if isinstance(key, SliceValue):
             self._store_slice(tracer, key, value.items(tracer))
             return
         index = self._index(tracer, key, "is assigned")
-        values = list(self.values)
-        values[index] = value
-        self.change(tracer, values, ItemStore(self, Constant(index), value, index))
+        at = index if index >= 0 else None  # the same item may also be written at an index from the start
+        self._replace(tracer, index, (value,), ItemStore(self, Constant(index), value, at))
 
     def _store_slice(self, tracer: Tracer, key: SliceValue, new: Sequence[Value]) -> None:
         values = list(self.values)
@@ -234,12 +263,25 @@ class ListValue(SequenceValue):
         self.change(tracer, values, ItemStore(self, key, TupleValue(new)))
 
     def delete_item(self, tracer: Tracer, key: Value) -> None:
-        values = list(self.values)
         if isinstance(key, SliceValue):
+            values = list(self.values)
             del values[key.concrete_or_break(tracer)]
+            self.change(tracer, values, ItemDelete(self, key))
         else:
-            del values[self._index(tracer, key, "is deleted")]
-        self.change(tracer, values, ItemDelete(self, key))
+            index = self._index(tracer, key, "is deleted")
+            self._replace(tracer, index, (), ItemDelete(self, Constant(index)))
+
+    def _replace(self, tracer: Tracer, index: int, new: tuple[Value, ...], store: Store) -> None:
+        """The item at an index makes room for another one or none."""
+        old = self.find(index)
+        ends = None if self.ends is None else self.ends.replace(index, new)
+        if ends is None:
+            values = list(self.values)
+            values[index : index + 1 or None] = new
+            self.change(tracer, values, store)
+        else:
+            self._write(tracer, new, (old,), store)
+            tracer.journal.set(self, "ends", ends)
 
     def rebuild(self, build: Builder) -> None:
         build.sequence("build_list", self.values)
@@ -350,6 +392,15 @@ class DictValue(Value):
             tracer.write(self, store)
         tracer.journal.set(self, "_changed", dict(entries))
 
+    def clear(self, tracer: Tracer) -> None:
+        """The entries that go need not be known."""
+        self._require_keys(bool(self._unseen or self.entries))
+        if self.outside is not None:
+            for value in (*self.known, *self.outside.example.values()):
+                require_no_finalizer(value, self.describe())
+            tracer.write(self, MethodCall(self, dict.clear))
+        tracer.journal.set(self, "_changed", {})
+
     def _require_keys(self, changes: bool) -> None:
         if self.iterated and changes:
             raise GraphBreak("a dict gets or loses keys after a loop over it has begun")
@@ -430,20 +481,16 @@ def _extend(tracer: Tracer, owner: ListValue, values: Value) -> Value:
 
 
 def _insert(tracer: Tracer, owner: ListValue, index: Value, value: Value) -> Value:
-    values = list(owner.values)
     position = plain_key(tracer, index)
     if type(position) is not int:
         raise GraphBreak("list.insert at something that is no int")
-    values.insert(position, value)
-    owner.change(tracer, values, MethodCall(owner, list.insert, (index, value)))
+    owner.insert(tracer, position, value)
     return Constant(None)
 
 
 def _pop(tracer: Tracer, owner: ListValue, index: Value = Constant(-1)) -> Value:  # noqa: B008 (immutable)
     found = owner.item(tracer, index)
-    position = plain_key(tracer, index) % len(owner.values)
-    values = owner.values[:position] + owner.values[position + 1 :]
-    owner.change(tracer, values, ItemDelete(owner, Constant(position)))
+    owner.delete_item(tracer, index)
     return found
 
 
@@ -453,7 +500,7 @@ def _reverse(tracer: Tracer, owner: ListValue) -> Value:
 
 
 def _clear(tracer: Tracer, owner: ListValue) -> Value:
-    owner.change(tracer, ())
+    owner.clear(tracer)
     return Constant(None)
 
 
@@ -461,21 +508,18 @@ def _copy(tracer: Tracer, owner: ListValue) -> Value:
     return ListValue(owner.values)
 
 
-def _place(tracer: Tracer, owner: SequenceValue, value: Value, start: Value, stop: Value) -> int:
+def _index(
+    tracer: Tracer, owner: SequenceValue, value: Value, start: Value = Constant(0), stop: Value = Constant(sys.maxsize)  # noqa: B008
+) -> Value:
     """The index of the first item that is or equals ``value``; a break if there is none."""
     bounds = [plain_key(tracer, bound) for bound in (start, stop)]
     if not all(type(bound) in (int, bool) for bound in bounds):
         raise GraphBreak(f"{owner.noun}.index between bounds that are no ints")
-    for index in range(*slice(*bounds).indices(len(owner.values))):
-        if tracer.equal(owner.values[index], value):
-            return index
+    begin, end = (bounds if min(bounds) >= 0 else slice(*bounds).indices(owner.length(tracer))[:2])
+    for index, item in enumerate(itertools.islice(owner.each(), begin, max(begin, end)), begin):
+        if tracer.equal(item, value):
+            return Constant(index)
     raise GraphBreak(f"a {owner.noun} lacks what is looked for")
-
-
-def _index(
-    tracer: Tracer, owner: SequenceValue, value: Value, start: Value = Constant(0), stop: Value = Constant(sys.maxsize)  # noqa: B008
-) -> Value:
-    return Constant(_place(tracer, owner, value, start, stop))
 
 
 def _count(tracer: Tracer, owner: SequenceValue, value: Value) -> Value:
@@ -483,8 +527,7 @@ def _count(tracer: Tracer, owner: SequenceValue, value: Value) -> Value:
 
 
 def _remove(tracer: Tracer, owner: ListValue, value: Value) -> Value:
-    place = _place(tracer, owner, value, Constant(0), Constant(sys.maxsize))
-    owner.change(tracer, owner.values[:place] + owner.values[place + 1 :], ItemDelete(owner, Constant(place)))
+    owner.delete_item(tracer, _index(tracer, owner, value))
     return Constant(None)
 
 
@@ -549,7 +592,7 @@ def _pop_last(tracer: Tracer, owner: DictValue) -> Value:
 
 
 def _clear_dict(tracer: Tracer, owner: DictValue) -> Value:
-    owner.change(tracer, {}, MethodCall(owner, dict.clear))
+    owner.clear(tracer)
     return Constant(None)
 
 

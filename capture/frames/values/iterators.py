@@ -57,7 +57,7 @@ class IteratorValue(Value):
         raise NotImplementedError
 
     def remaining(self, tracer: Tracer) -> int:
-        """How many items are left."""
+        """How many items are left at this call; of a list from outside no guard says so."""
         raise NotImplementedError
 
     def late(self) -> Store | None:
@@ -81,15 +81,21 @@ class SequenceIterator(IteratorValue):
         self.ended = False
 
     def remaining(self, tracer: Tracer) -> int:
-        return 0 if self.ended else self.over.length(tracer) - self.index
+        over = self.over
+        return 0 if self.ended else (over.count if isinstance(over, ListValue) else over.length(tracer)) - self.index
 
     def advance(self, tracer: Tracer) -> Value | None:
-        if self.remaining(tracer) <= 0:
+        item = None if self.ended else self._item(tracer)
+        if item is None:
             tracer.journal.set(self, "ended", True)
             return None
-        item = self.over.item(tracer, Constant(self.index))
         tracer.journal.set(self, "index", self.index + 1)
         return item
+
+    def _item(self, tracer: Tracer) -> Value | None:
+        if isinstance(self.over, ListValue):
+            return self.over.find(self.index)
+        return self.over.item(tracer, Constant(self.index)) if self.remaining(tracer) > 0 else None
 
     def late(self) -> Store | None:
         late = bool(self.index) and not self.ended and _is_changed(self.over)

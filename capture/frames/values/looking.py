@@ -3,15 +3,18 @@
 In: the object and its source. Out: lengths, single items, or all of them, each under the guard that it needs and no
 other: a list that is only appended to may have any length, a dict in which one key is looked up may have any others.
 
+``ends`` does the same for a list that is changed.
+
 >>> OutsideEntries(tracer, Argument(0, "cache"), {"a": 1}).find("b")      # None, as long as the dict has no key "b"
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import KeysAre, Length, LengthAtLeast, Missing, Present
+from capture.frames.guards import Guard, KeysAre, Length, LengthAtLeast, Missing, Present
 from capture.frames.peek import is_plain_constant
 from capture.frames.sources import Item, Source
 
@@ -38,18 +41,24 @@ class Outside:
         self.tracer.guard(self.source, Length(count))
         return count
 
+    def has(self, count: int) -> bool:
+        """Whether there are so many items or more, under a guard if so."""
+        found = len(self.example) >= count
+        if found and count:
+            self.tracer.guard(self.source, LengthAtLeast(count))
+        return found
+
     def filled(self) -> bool:
         """Whether there is anything in it."""
-        found = bool(self.example)
-        self.tracer.guard(self.source, LengthAtLeast(1) if found else Length(0))
-        return found
+        return self.has(1) or self.length() > 0
 
     def _require_few(self) -> None:
         if len(self.example) > MOST_ITEMS:
             name = type(self.example).__name__
             raise GraphBreak(f"{self.source.name()} is a {name} with more than {MOST_ITEMS} items", "loop")
 
-    def _item(self, key: Any) -> Value:
+    def item(self, key: Any) -> Value:
+        """What is at an index or under a key, which is there."""
         return self.tracer.lazy(Item(self.source, key), self.example[key])
 
 
@@ -60,15 +69,7 @@ class OutsideItems(Outside):
 
     def load(self) -> tuple[Value, ...]:
         self._require_few()
-        return tuple(map(self._item, range(self.length())))
-
-    def find(self, index: int) -> Value | None:
-        """The item at an index, which may be negative; None if there is none."""
-        if not -len(self.example) <= index < len(self.example):
-            self.length()
-            return None
-        self.tracer.guard(Item(self.source, index), Present())
-        return self._item(index)
+        return tuple(map(self.item, range(self.length())))
 
 
 class OutsideEntries(Outside):
@@ -79,7 +80,7 @@ class OutsideEntries(Outside):
     def load(self) -> dict[Any, Value]:
         self._require_few()
         self.tracer.guard(self.source, KeysAre(tuple(self.example)))
-        return {key: self._item(key) for key in self.example}
+        return {key: self.item(key) for key in self.example}
 
     def find(self, key: Any) -> Value | None:
         """What a key leads to; None if the dict lacks it."""
@@ -87,7 +88,23 @@ class OutsideEntries(Outside):
             self.tracer.guard(self.source, Missing(key))
             return None
         self.tracer.guard(Item(self.source, key), Present())
-        return self._item(key)
+        return self.item(key)
+
+
+def without_weaker(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Guards without those on lengths that follow from another one on the length of the same object."""
+    guards = tuple(guards)
+    exact = {guard.source for guard in guards if isinstance(guard.check, Length | KeysAre)}
+    most: dict[Source, int] = {}
+    for guard in guards:
+        if isinstance(guard.check, LengthAtLeast):
+            most[guard.source] = max(guard.check.count, most.get(guard.source, 0))
+
+    def says_more(guard: Guard) -> bool:
+        check, place = guard.check, guard.source
+        return not isinstance(check, LengthAtLeast) or (place not in exact and check.count == most[place])
+
+    return tuple(filter(says_more, guards))
 
 
 def has_plain_keys(value: dict[Any, Any]) -> bool:
