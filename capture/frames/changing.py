@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from capture.frames.dims import Declared
-from capture.frames.guards import ArrayIs, EqualsConstant, Guard, NumberIs
+from capture.frames.guards import ArrayIs, EqualsConstant, Guard, KeysAre, Length, NumberIs
 from capture.frames.hook import Variant
 from capture.frames.peek import Absent
-from capture.frames.sources import Argument, Dimension, Source, State, resolve
+from capture.frames.sources import Argument, Dimension, Len, Source, State, resolve
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def changing_places(variants: Sequence[Variant], state: State, dynamic: Any) -> 
     if isinstance(dynamic, Declared):  # exactly these
         return Changing(declared=dynamic)
     guards = [guard for variant in variants for guard in variant.info.guards]
-    return Changing({**_numbers(guards, state), **_sizes(guards, state)}, dynamic is True)
+    return Changing({**_numbers(guards, state), **_sizes(guards, state), **_lengths(guards, state)}, dynamic is True)
 
 
 def _numbers(guards: Iterable[Guard], state: State) -> dict[Source, int]:
@@ -87,6 +87,20 @@ def _sizes(guards: Iterable[Guard], state: State) -> dict[Source, int]:
                 else:
                     sizes.setdefault(place, set()).add(size)
     return _open(sizes, unknown, state, lambda size, seen: size not in seen)
+
+
+def _lengths(guards: Iterable[Guard], state: State) -> dict[Source, int]:
+    """The same for lengths of lists, and numbers of keys."""
+    lengths: dict[Source, set[int]] = {}
+    unknown: set[Source] = set()
+    for guard in guards:
+        if isinstance(guard.check, Length):
+            lengths.setdefault(Len(guard.source), set()).add(guard.check.count)
+        elif isinstance(guard.check, KeysAre):
+            lengths.setdefault(Len(guard.source), set()).add(len(guard.check.keys))
+        elif isinstance(guard.source, Len):
+            unknown.add(guard.source)
+    return _open(lengths, unknown, state, lambda length, seen: length not in seen)
 
 
 def _open(

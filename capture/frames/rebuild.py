@@ -419,6 +419,12 @@ def _dimension(build: Builder, source: sources.Dimension) -> None:
     build.assembler.binary_subscr()
 
 
+def _len(build: Builder, source: sources.Len) -> None:
+    build.assembler.load_const(len)
+    build.assembler.swap(2)
+    build.assembler.call(1)
+
+
 def _cell_of(build: Builder, source: sources.CellOf) -> None:
     build.cell_object(source)
     build.assembler.load_attr("cell_contents")
@@ -470,6 +476,7 @@ LOADS: Mapping[type[Source], Callable[[Builder, Any], None]] = {
     sources.SuperAttribute: _super_attribute,
     sources.Item: _part(_item),
     sources.Dimension: _part(_dimension),
+    sources.Len: _part(_len),
     sources.Default: _part(_default),
     sources.KeywordDefault: _part(_keyword_default),
 }

@@ -42,6 +42,8 @@ from capture.frames.peek import (
     type_name,
 )
 
+LARGEST_LEN = 256
+"""The largest length of a list that may be left open: Python keeps the ints up to there."""
 LARGEST_SIZE = 2**40
 """The largest size of an array that may be left open: only views that repeat themselves are longer."""
 
@@ -119,6 +121,24 @@ class Dimension(Part):
         if type(parent) is not np.ndarray:  # whose shape may be a property of the user's
             raise Absent
         return parent.shape[self.axis]
+
+
+@dataclass(frozen=True, slots=True)
+class Len(Part):
+    """The length of a list, or of a dict. Only a guard on a small one can be evaluated in C."""
+
+    cost: ClassVar[int] = 2
+
+    def name(self) -> str:
+        return f"len({self.whole.name()})"
+
+    def load(self, parent_slot: int) -> tuple[Any, ...]:
+        return ("len", parent_slot)
+
+    def read(self, parent: Any, state: State) -> Any:
+        if type(parent) not in (list, dict):
+            raise Absent
+        return len(parent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Random changes of a small heap of lists, dicts, objects, arrays, cells and globals: as in plain Python, every time.
 
 A program is a list of statements over the names of a heap; a heap says which of these names are one object, and what
-lies in what. Each program runs on its first heap twice, then on others: guards must notice that objects are one now, and
-where it makes a difference that lists and dicts are longer or shorter.
+lies in what. Each program runs on its first heap twice, then on others: guards must notice that objects are one
+now, and that lists and dicts are longer or shorter where that makes a difference.
 
 ``HEAP_EXAMPLES=5000 python -m pytest tests/frames/test_random_stores.py`` tries more programs.
 """

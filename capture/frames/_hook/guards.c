@@ -182,6 +182,29 @@ load_super_attribute(Step *step, PyObject **slots, PyObject *function)
     return false;
 }
 
+/* -1: it is no container that is known. */
+static inline Py_ssize_t
+length_of(PyObject *value)
+{
+    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
+        return Py_SIZE(value);
+    }
+    return PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : -1;
+}
+
+/* A short length as an int that is always there: slots do not own what they hold. */
+static inline bool
+load_len(Step *step, PyObject **slots, PyObject *function)
+{
+    Py_ssize_t length = length_of(slots[step->other]);
+    if (length < 0 || length > 256) {
+        return false;
+    }
+    PyObject *number = PyLong_FromSsize_t(length);
+    Py_XDECREF(number);
+    return keep(step, slots, number);
+}
+
 static inline bool
 load_member(Step *step, PyObject **slots, PyObject *function)
 {
@@ -277,16 +300,6 @@ check_within(Step *step, PyObject **slots, PyObject *function)
     int overflow = 0;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     return overflow == 0 && PyLong_AsLongLong(low) <= number && number <= PyLong_AsLongLong(high);
-}
-
-/* -1: it is no container that is known. */
-static inline Py_ssize_t
-length_of(PyObject *value)
-{
-    if (PyTuple_Check(value) || PyList_CheckExact(value)) {
-        return Py_SIZE(value);
-    }
-    return PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : -1;
 }
 
 static inline bool

@@ -40,6 +40,7 @@ enum { HINT_UNKNOWN = -1, HINT_USELESS = -2 };
     ROW("super_attribute", load_super_attribute, "stn")                                                            \
     ROW("member", load_member, "so")                                                                               \
     ROW("bound", load_bound, "si")                                                                                 \
+    ROW("len", load_len, "s")                                                                                      \
     ROW("item", load_item, "sk")                                                                                   \
     ROW("default", load_default, "pk")                                                                             \
     ROW("keyword_default", load_keyword_default, "pn")                                                             \

@@ -114,7 +114,7 @@ Builtin = Callable[..., Value]
 def _len(tracer: Tracer, value: Value) -> Value:
     if isinstance(value, ArrayValue) and value.type.shape:
         return tracer.sizes.value(value.type.shape[0])
-    return Constant(value.length(tracer))
+    return value.size(tracer) if isinstance(value, ListValue) else Constant(value.length(tracer))
 
 
 def _abs(tracer: Tracer, value: Value) -> Value:

@@ -162,6 +162,13 @@ class ListValue(SequenceValue):
             self.outside.length()
         return self.count
 
+    def size(self, tracer: Tracer) -> Value:
+        """What ``len`` gives: a number that is left open, if it keeps changing."""
+        found = None if self.ends is None else self.ends.items.open_length()
+        if found is None or self.ends is None:
+            return Constant(self.length(tracer))
+        return tracer.binary("+", found, Constant(self.ends.added)) if self.ends.added else found
+
     def find(self, index: int) -> Value | None:
         """The item at an index; None if there is none."""
         found = None if self.ends is None else self.ends.item(index)

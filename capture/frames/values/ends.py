@@ -38,7 +38,12 @@ class Ends:
     @property
     def count(self) -> int:
         """How many items it has at this call; no guard says so."""
-        return len(self.items.example) - self.front - self.back + len(self.known)
+        return len(self.items.example) + self.added
+
+    @property
+    def added(self) -> int:
+        """How much longer it is than it was outside."""
+        return len(self.known) - self.front - self.back
 
     def all(self) -> tuple[Value, ...]:
         """All items, under a guard on the length."""

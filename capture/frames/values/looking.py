@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Guard, KeysAre, Length, LengthAtLeast, Missing, Present
 from capture.frames.peek import is_plain_constant
-from capture.frames.sources import Item, Source
+from capture.frames.sources import Item, Len, Source
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
     from capture.frames.values.base import Value
 
+MOST_LENGTHS = 4
+"""So many lengths of a list, or numbers of keys of a dict, have variants of their own."""
 MOST_ITEMS = 1024
 """Containers from outside with more items are not taken apart: a guard on each would cost more than it brings."""
 
@@ -37,9 +39,21 @@ class Outside:
         self.example = example
 
     def length(self) -> int:
+        self._require_settled()
         count = len(self.example)
         self.tracer.guard(self.source, Length(count))
         return count
+
+    def _require_settled(self) -> None:
+        """A break where there are variants for many lengths: the next call would need another one."""
+        often = self.tracer.changing.values(Len(self.source)) >= MOST_LENGTHS
+        if often and not self.tracer.settings.fullgraph:
+            raise GraphBreak(f"the length of {self.source.name()}, which keeps changing, is needed", "number")
+
+    def open_length(self) -> Value | None:
+        """The length as a number that may be another one at the next call; None where it is not left open."""
+        place, count = Len(self.source), len(self.example)
+        return self.tracer.lazy(place, count).real(self.tracer) if place in self.tracer.changing else None
 
     def has(self, count: int) -> bool:
         """Whether there are so many items or more, under a guard if so."""
@@ -79,6 +93,7 @@ class OutsideEntries(Outside):
 
     def load(self) -> dict[Any, Value]:
         self._require_few()
+        self._require_settled()
         self.tracer.guard(self.source, KeysAre(tuple(self.example)))
         return {key: self.item(key) for key in self.example}
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import NumberIs
-from capture.frames.sources import Dimension
+from capture.frames.sources import LARGEST_LEN, Dimension, Len
 from capture.frames.values.base import Value
 from capture.frames.values.constants import OPERATORS, Constant
 from capture.ir.shapes import (
@@ -57,6 +57,8 @@ EXACT_INTS: Range = (-(2**53), 2**53)
 """The ints that a float64 holds."""
 RANGES: Sequence[Range] = ((0, 2**31 - 1), (-(2**31), 2**31 - 1), EXACT_INTS)
 """What is guarded of an int: the first of these that it is in."""
+LENGTHS: Sequence[Range] = ((0, LARGEST_LEN),)
+"""The same for the length of a list."""
 
 _SINGLE = np.finfo(np.float32)
 SINGLES = float(_SINGLE.smallest_normal), float(_SINGLE.max)
@@ -187,7 +189,7 @@ def from_outside(tracer: Tracer, source: Source, example: int | float) -> Number
         low, high = SINGLES if single else (0.0, math.inf)
         tracer.guard(source, NumberIs(low, high), "it changes from call to call")
         return NumberValue(example, None, single, source)
-    for bounds in RANGES:
+    for bounds in LENGTHS if isinstance(source, Len) else RANGES:
         if bounds[0] <= example <= bounds[1]:
             tracer.guard(source, NumberIs(*bounds), "it changes from call to call")
             found = NumberValue(example, bounds, False, source)
