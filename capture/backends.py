@@ -50,11 +50,11 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
         return run
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
-        modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
         try:
+            modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
             with np.errstate(**modes):
                 return run(*inputs)
-        except _NUMPY_ERRORS:
+        except _LEAVING:
             return None
 
     return run_quietly
@@ -67,14 +67,15 @@ def _behind(tests: Runner, run: Runner) -> Runner:
         try:
             with np.errstate(all="ignore"):
                 tests(*inputs)
-        except _NUMPY_ERRORS:
+        except _LEAVING:
             return None
         return run(*inputs)
 
     return run_tested
 
 
-_NUMPY_ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, np.linalg.LinAlgError)
+_LEAVING = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, RecursionError, np.linalg.LinAlgError)
+"""What comes again where the same code runs as plain Python."""
 
 
 _backends: dict[str, Backend] = {"inductor": inductor, "eager": eager}

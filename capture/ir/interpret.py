@@ -11,7 +11,6 @@ An analysis overrides what it changes: ``placeholder``, ``constant``, ``call`` o
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from collections.abc import Container, Iterator, Mapping
@@ -39,8 +38,8 @@ class Interpreter:
         placeholders = self.graph.placeholders
         if len(inputs) != len(placeholders):
             raise GraphError(f"{self.graph.name} takes {len(placeholders)} inputs, {len(inputs)} were given")
-        running = copy.copy(self)
-        running.values, running.sizes = {}, {}
+        running = object.__new__(type(self))
+        vars(running).update(vars(self), values={}, sizes={})
         return running._run(dict(zip(placeholders, inputs, strict=True)))
 
     def _run(self, given: Mapping[Node, Any]) -> tuple[Any, ...]:

@@ -1,5 +1,8 @@
 """Objects and classes that look like others, are not finished, or whose end is seen."""
 
+import abc
+import contextlib
+import copy
 import types
 import weakref
 
@@ -179,4 +182,55 @@ def test_the_handler_of_an_interrupted_call_has_its_variables():
     for key in "ab":
         run(np.ones(3), {"a": 1}, key)
     assert run.breaks[0] == "call of print, which has no graph form"
+    assert run.graphs >= 1
+
+
+NO_CLASSES = ([], None, 7, len, "int", (7, int), (str, None), (str, (int, float)), (str, ((7,),)))
+
+
+@pytest.mark.parametrize("kinds", NO_CLASSES, ids=repr)
+@pytest.mark.parametrize("ask", [isinstance, issubclass], ids=lambda f: f.__name__)
+def test_classes_that_are_none(ask, kinds):
+    def f(x, kinds):
+        y = x * 2
+        return y, ask(1 if ask is isinstance else int, kinds)
+
+    run = captured(f)
+    run(numbers(3), int)
+    run(numbers(3), kinds)
+    run(numbers(3), kinds)
+    assert run.graphs == 2
+    assert run.breaks
+
+
+@pytest.mark.parametrize("replacement", [None, 7])
+def test_an_abstract_class_that_lost_its_registry(replacement):
+    Shape = abc.ABCMeta("Shape", (), {})
+
+    def f(x):
+        return x * 2 if isinstance(1.5, Shape) else x * 3
+
+    run = captured(f)
+    run(numbers(3))
+    assert (run.graphs, run.breaks) == (1, [])
+    Shape._abc_impl = replacement
+    run(numbers(3))
+    assert run.misses
+
+
+@pytest.mark.parametrize("replacement", [lambda values: values, lambda values: 1, None, 7])
+def test_functions_that_capture_uses_itself_may_be_replaced(monkeypatch, replacement):
+    def f(x):
+        return x[np.array([0, 2])], copy.copy([x])
+
+    run = captured(f)
+    run(numbers(3))
+    monkeypatch.setattr(np, "array", replacement)
+    monkeypatch.setattr(copy, "copy", replacement)
+    plain = compiled = None
+    with contextlib.suppress(TypeError):
+        plain = f(numbers(3))
+    with contextlib.suppress(TypeError):
+        compiled = run.entry(numbers(3))
+    assert repr(compiled) == repr(plain)
     assert run.graphs >= 1

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 MODULES = frozenset({"abc", "numbers", "typing", "collections.abc", "_collections_abc"})
 MOST_CLASSES = 2000
+_REGISTRY = type(OWN(abc.ABC)["_abc_impl"])
 
 
 def is_subclass(tracer: Tracer, cls: type, kind: type) -> bool:
+    if not issubclass(type(kind), type):
+        raise GraphBreak("isinstance() or issubclass() with something that is no class")
     if type(kind) is not abc.ABCMeta or not _asks_the_library(kind):
         raise GraphBreak(f"{type_name(kind)} decides itself what its subclasses are")
     for name in ("__instancecheck__", "__subclasscheck__"):
@@ -36,6 +39,7 @@ def is_subclass(tracer: Tracer, cls: type, kind: type) -> bool:
         if find(kind, "__subclasshook__") is not OWN(object)["__subclasshook__"] and not _is_below(cls, kind):
             raise GraphBreak(f"{type_name(cls)} may change what decides whether it is a {type_name(kind)}")
     tracer.guard(KnownObject(kind), RegistrationsAre(registrations()))
+    holds(tracer, kind, "_abc_impl", OWN(kind)["_abc_impl"])
     return issubclass(cls, kind)
 
 
@@ -61,6 +65,8 @@ def _asks_the_library(kind: type) -> bool:
         if len(seen) > MOST_CLASSES or not known or not _has_known_hook(cls):
             return False
         if type(cls) is not type:
+            if type(OWN(cls).get("_abc_impl")) is not _REGISTRY:
+                return False
             waiting += type.__subclasses__(cls)
             waiting += filter(None, (reference() for reference in _registered(cls)))
     return True

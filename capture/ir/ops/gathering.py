@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy import array as new_array  # users may replace np.array while this module is loaded
 
 from capture.ir.op import CannotInfer, Gather, Leave, Reduce, define
 from capture.ir.ops.common import (
@@ -193,7 +194,7 @@ def literal_array(items: tuple[Any, ...]) -> np.ndarray:
     if not _is_plain(items):
         raise CannotInfer("an index that is a list of other things than numbers")
     try:
-        array = np.array(_as_list(items))
+        array = new_array(_as_list(items))
     except (ValueError, OverflowError) as error:
         raise CannotInfer(str(error)) from None
     if not array.size:
