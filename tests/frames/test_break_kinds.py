@@ -1,6 +1,7 @@
 """Kinds of graph breaks: each has words and a function that provokes it; the documentation is the table."""
 
 import inspect
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,8 +59,8 @@ def attribute(x):
     return x.ctypes.data > 0, x + 1
 
 
-def write(x, log):
-    log.append(x + 1)
+def write(x, queue):
+    queue[0] = x + 1
     return x
 
 
@@ -138,7 +139,7 @@ PROVOKED = {
     loop: lambda: (numbers(3),),
     unroll: lambda: (numbers(3),),
     attribute: lambda: (numbers(3),),
-    write: lambda: (numbers(3), []),
+    write: lambda: (numbers(3), deque([1])),
     order: lambda: (numbers(3, 3) + np.eye(3),),
     python: lambda: (numbers(3),),
     instruction: lambda: (numbers(3),),
