@@ -10,7 +10,7 @@ A module of the corpus holds functions; ``@case`` gives one of them arguments, o
 Nobody imports these modules to run them. ``worlds.World`` executes one as often as it is needed, each time with globals
 and classes of its own: one world runs as plain Python, another compiled, and afterwards they must look the same.
 
-``breaking``, ``mutating`` and ``golden`` (also commands) are what is done to all of them.
+``breaking``, ``mutating``, ``lifetimes`` and ``golden`` (also commands) are what is done to all of them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import capture.api  # noqa: F401  which has the hook capture what runs natively 
 from capture import config
 from capture.backends import eager
 from capture.frames import frontend, hook
-from capture.frames.settings import Settings
+from capture.frames.settings import Backend, Settings
 from tests.corpus import Call
 from tests.corpus.portrait import Row, difference, portrait, without_addresses
 from tests.corpus.worlds import Name, World
@@ -38,10 +38,10 @@ class Twins:
         self.compiled = World(name)
         self.compile(**settings)
 
-    def compile(self, options: dict[str, Any] | None = None, **settings: Any) -> None:
+    def compile(self, options: dict[str, Any] | None = None, backend: Backend = eager, **settings: Any) -> None:
         hook.reset()  # what runs natively below a compiled function is captured by code, which worlds share
         chosen = config.with_options({"strict": True, **(options or {})})
-        self.settings = Settings(backend=eager, options=chosen, **settings)
+        self.settings = Settings(backend=backend, options=chosen, **settings)
         self.record = self.settings.record
         self.entry = hook.Entry(self.compiled.function, frontend.on_miss, None, self.settings)
 
