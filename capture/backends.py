@@ -42,19 +42,19 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     from capture.ir.interpret import Interpreter, Placed
     from capture.ir.passes.check_bounds import bounds_tests
 
-    run: Runner = (Placed if graph.written else Interpreter)(graph).run
+    run: Runner = _checked(Placed if graph.written else Interpreter)(graph).run
     tests = bounds_tests(graph)
     if tests is not None:
         run = _behind(Interpreter(tests).run, run)
     if graph.written:
-        return run
+        return _unless_unpredicted(run)
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
         try:
             modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
             with np.errstate(**modes):
                 return run(*inputs)
-        except _LEAVING:
+        except (*_LEAVING, _Unpredicted):
             return None
 
     return run_quietly
@@ -72,6 +72,36 @@ def _behind(tests: Runner, run: Runner) -> Runner:
         return run(*inputs)
 
     return run_tested
+
+
+class _Unpredicted(Exception):
+    """NumPy gave something other than was predicted."""
+
+
+def _unless_unpredicted(run: Runner) -> Runner:
+    """``run``; what is predicted is seen before anything is written, so that plain Python may start again."""
+
+    def run_checked(*inputs: Any) -> tuple[Any, ...] | None:
+        try:
+            return run(*inputs)
+        except _Unpredicted:
+            return None
+
+    return run_checked
+
+
+def _checked(interpreter: type[Any]) -> type[Any]:
+    """The interpreter, looking at what inference by trial has predicted."""
+    from capture.ir.types import same_form
+
+    class Checked(interpreter):  # type: ignore[misc]
+        def call(self, node: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            value = super().call(node, args, params)
+            if node.op.replaces is not None and not same_form(node.type, value):
+                raise _Unpredicted(node.name)
+            return value
+
+    return Checked
 
 
 _LEAVING = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, RecursionError, np.linalg.LinAlgError)

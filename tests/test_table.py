@@ -13,6 +13,7 @@ import pytest
 
 import capture
 from tests.compare import assert_same, assert_same_form, assert_within_ulp
+from tests.table import batches, differences
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -228,6 +229,11 @@ def test_family_equals_numpy(dtype, family, layout, shape):
     assert len(compiled.graphs) == graphs
     for left, right in zip(again, got, strict=True):
         assert_same(left, right, "second call")
+
+
+@pytest.mark.parametrize("batch", list(batches(0.004)), ids=str)
+def test_share_of_the_large_table(batch):
+    assert list(differences(batch)) == []
 
 
 def test_the_table_has_thousands_of_cases():

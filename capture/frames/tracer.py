@@ -221,7 +221,7 @@ class Tracer:
             instruction = instructions[frame.index]
             frame.next = frame.index + 1
             frame.saved_stack, frame.saved_locals = tuple(frame.stack), dict(frame.locals)
-            frame.marks = len(self.graph), self.journal.mark(), len(self._guards), self.kept
+            frame.marks = self.mark()
             self.graph.position = self._position(frame, instruction)
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
@@ -337,11 +337,22 @@ class Tracer:
 
         Facts that only this instruction looked at are not guarded: it runs natively, whatever they are.
         """
-        nodes, changes, guards, self.kept = self.frames[depth].marks
-        del self.frames[depth + 1 :]
+        marks = self.frames[depth].marks
+        self.undo(marks, depth + 1)
+        self._guards = dict(itertools.islice(self._guards.items(), marks[2]))
+
+    def mark(self) -> tuple[int, int, int, int]:
+        return len(self.graph), self.journal.mark(), len(self._guards), self.kept
+
+    def undo(self, marks: tuple[int, int, int, int], depth: int) -> None:
+        """Take back everything since ``mark``; frames from ``depth`` on are gone.
+
+        But for guards: values remember what was found out about them.
+        """
+        nodes, changes, _, self.kept = marks
+        del self.frames[depth:]
         self.graph.truncate(nodes)
         self.journal.undo(changes)
-        self._guards = dict(itertools.islice(self._guards.items(), guards))
 
     def changing_operands(self) -> frozenset[Source]:
         """Where the changing numbers come from that the current instruction works on."""
@@ -492,22 +503,18 @@ class Tracer:
         self.memory.require_order(self.graph.nodes[start:])
         return result
 
-    def call_op(self, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        return calls.call_op(self, op, args, kwargs)
+    call_op = calls.call_op
+    call_ufunc_method = calls.call_ufunc_method
+    call_known = calls.call_known
 
     def parameter(self, value: Value) -> Any:
         """A value as an index in the graph."""
         return calls.as_parameter(self, "an index", value.in_graph(self))
 
-    def call_known(self, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        return calls.call_known(self, callee, function, args, kwargs)
-
     def result(self, found: Any) -> Value:
         """What a graph's call gave, as a value."""
         if isinstance(found, Node):
-            if isinstance(found.type, tuple):
-                raise GraphBreak(f"{found.target} has several results", "op")
-            return graph_value(found)
+            return calls.several_results(self, found) if isinstance(found.type, tuple) else graph_value(found)
         if isinstance(found, ops.ListLiteral):
             return ListValue([self.result(item) for item in found])
         if isinstance(found, tuple):

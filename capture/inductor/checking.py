@@ -19,7 +19,7 @@ from capture.inductor.csource import CUnit
 from capture.inductor.helpers import raised_helper
 from capture.inductor.loops import Value
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
-from capture.inductor.vocabulary import ANY_NAN, C_TYPES, EVERYWHERE, IEEE, INTEGER, RULES, cast_limits
+from capture.inductor.vocabulary import ANY_NAN, C_TYPES, EVERYWHERE, HALF, IEEE, INTEGER, RULES, cast_limits
 
 Names = Callable[[Value], str]
 
@@ -81,6 +81,7 @@ def _ieee_check(value: Value, name: Names, unit: CUnit) -> str:
 def _cast_check(value: Value, name: Names, unit: CUnit) -> str:
     (operand,) = value.args
     if value.dtype.kind == "f":
-        return f"!FINITE({name(value)}) & FINITE({name(operand)}) ? {FLAG_OVERFLOW} : 0"
+        result = f"wide({name(value)})" if value.dtype == HALF else name(value)
+        return f"!FINITE({result}) & FINITE({name(operand)}) ? {FLAG_OVERFLOW} : 0"
     low, high = cast_limits(value.dtype)
     return f"!((f64){name(operand)} > {low} && (f64){name(operand)} < {high}) ? {FLAG_INVALID} : 0"

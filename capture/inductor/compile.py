@@ -180,6 +180,7 @@ def _memory_of_step(
     if isinstance(step, Unit):
         if step.memory is not None:
             yield step.memory
+        yield from (lowered.memory[part] for part in step.parts)
         for operand in step.node.inputs:
             yield lowered.memory[buffer(operand)]
         return
@@ -234,7 +235,11 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
 
     args = tuple(map(operand, node.args))
     kwargs = tuple((name, operand(value)) for name, value in node.params.items())
-    return ExternStep(node.op.reference, args, kwargs, lowered.memory[node].number)
+    if not isinstance(node.type, tuple):
+        return ExternStep(node.op.reference, args, kwargs, lowered.memory[node].number)
+    numbers_of = {part.params["index"]: lowered.memory[part].number for part in unit.parts}
+    result = tuple(numbers_of.get(index, -1) for index in range(len(node.type)))
+    return ExternStep(node.op.reference, args, kwargs, result)
 
 
 def _leave(unit: Unit, lowered: Lowered, numbers: Numbers) -> LeaveStep:
@@ -270,7 +275,7 @@ def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
         numbers.all_of(place.strides, size),
         memory.dtype,
         scalar=type.scalar,
-        whole=is_own_array(node, memory),
+        whole=is_own_array(node, memory) and not (type.scalar and memory.kind == "constant"),
     )
 
 

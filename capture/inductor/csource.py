@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from capture.inductor.helpers import MATH_USED, helper_text, state_helper
+from capture.inductor.helpers import HALF_TEXTS, MATH_USED, helper_text, state_helper
 from capture.inductor.loops import Access, Memory, Value
-from capture.inductor.vocabulary import C_TYPES, RULES
+from capture.inductor.vocabulary import C_TYPES, HALF, RULES
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, to_c
 
@@ -69,6 +69,8 @@ class CUnit:
             source = value.args[0].dtype
             if source.kind == "f" and value.dtype == np.uint64:
                 self.helpers[f"cast_u64_{C_TYPES[source]}"] = helper_text("cast_u64", source)
+            if HALF in (source, value.dtype):
+                self.use_half()
             return
         rule, dtype = RULES[value.op], value.args[-1].dtype
         if dtype.kind == "f":
@@ -81,6 +83,11 @@ class CUnit:
                 self.math["fmodf" if dtype == np.float32 else "fmod"] = 2
         if rule.helper(dtype):
             self.helpers[f"{rule.name}_{C_TYPES[dtype]}"] = helper_text(rule.name, dtype)
+
+    def use_half(self) -> None:
+        """Note the conversions of float16."""
+        for number, (name, text) in enumerate(HALF_TEXTS.items()):
+            self.helpers[f"_{number}_{name}"] = text
 
     def state_helper(self, name: str, short: str) -> None:
         """Note a function for the state of a reduction."""

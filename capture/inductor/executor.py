@@ -45,6 +45,7 @@ from capture.inductor.plan import (
     Step,
     View,
 )
+from capture.ir.op import ListLiteral
 from capture.ir.telling import warn_at
 
 _errstate = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
@@ -54,7 +55,7 @@ Executor = _executor.Executor
 # The values of the enumerations in executor.h.
 _INPUT_KINDS = {"array": 0, "scalar": 1, "bool": 2, "int": 3, "float": 4}
 _BUFFER_KINDS = {"input": 0, "constant": 1, "arena": 2, "output": 3, "extern": 4}
-_LITERAL, _VIEW, _TUPLE = range(3)
+_LITERAL, _VIEW, _TUPLE, _LIST = range(4)
 _ANY, _ARRAY, _SCALAR = range(3)
 _SLOT_BYTES = 16
 _MAX_NDIM = 64
@@ -172,6 +173,11 @@ def _views(value: Any) -> Iterator[View]:
 
 
 def _result_ids(step: ExternStep) -> tuple[int, ...]:
+    """The buffers of the results that somebody reads."""
+    return tuple(id for id in _all_results(step) if id != -1)
+
+
+def _all_results(step: ExternStep) -> tuple[int, ...]:
     return step.result if isinstance(step.result, tuple) else (step.result,)
 
 
@@ -226,8 +232,8 @@ def _encode_item(value: Any) -> tuple[int, Any]:
     if isinstance(value, View):
         view = (value.buffer, value.offset, value.shape, value.strides, value.dtype, value.scalar, value.whole)
         return _VIEW, view
-    if isinstance(value, tuple) and any(_views(value)):
-        return _TUPLE, tuple(map(_encode_item, value))
+    if isinstance(value, tuple) and (any(_views(value)) or type(value) is ListLiteral):
+        return _LIST if type(value) is ListLiteral else _TUPLE, tuple(map(_encode_item, value))
     return _LITERAL, value
 
 
@@ -243,7 +249,7 @@ def _encode_step(step: Step, writes: bool) -> tuple[Any, ...]:
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)
     function = step.function if writes else _raising(step.function)
-    return function, tuple(map(_encode_item, arguments)), names, _result_ids(step), single
+    return function, tuple(map(_encode_item, arguments)), names, _all_results(step), single
 
 
 def _raising(function: Callable[..., Any]) -> Callable[..., Any]:

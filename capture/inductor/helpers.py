@@ -137,6 +137,108 @@ static inline u64 cast_{T}_u64({T} a)
 }}
 """,
 }
+HALF_TEXTS = {
+    "wide": """\
+static inline f32 wide(f16 half)
+{
+    union { u32 bits; f32 number; } result = { (u32)(half & 0x7fff) << 13 };
+    result.number *= 0x1p112f;  /* the exponents' biases differ by 112; denormal numbers become normal */
+    result.bits |= ((half & 0x7fff) >= 0x7c00 ? 0x7f800000u : 0) | (u32)(half & 0x8000) << 16;
+    return result.number;
+}
+""",
+    "narrow": """\
+/* To nearest, ties to even. */
+static inline f16 narrow(f32 number)
+{
+    union { f32 number; u32 bits; } given = { number }, small;
+    const u32 size = given.bits & 0x7fffffff;
+    small.bits = size;
+    small.number += 0.5f;  /* a denormal result lies in the lowest bits of this sum */
+    const u32 denormal = small.bits - 0x3f000000;
+    const u32 normal = (size + 0xc8000fff + (size >> 13 & 1)) >> 13;
+    const u32 large = size > 0x7f800000 ? 0x7e00 : 0x7c00;
+    const u32 rounded = size >= 0x47800000 ? large : size < 0x38800000 ? denormal : normal;
+    return (f16)(rounded | (given.bits >> 16 & 0x8000));
+}
+""",
+    "odd": """\
+/* Rounded such that `narrow` rounds as if it saw the number itself: what is not exact becomes odd. */
+static inline f32 odd(f64 number)
+{
+    union { f32 number; u32 bits; } result = { (f32)number };
+    const f64 back = (f64)result.number;
+    if (back != number && FINITE(result.number) && !(result.bits & 1))
+        result.bits += (back < 0 ? -back : back) < (number < 0 ? -number : number) ? 1 : -1;
+    return result.number;
+}
+""",
+}
+"""Conversions of float16, whose elements are their bits."""
+
+_TEXTS.update({
+    ("spacing", "f"): """\
+/* The distance to the next number away from zero, with the sign of the number. */
+static inline {T} {name}({T} a)
+{{
+    const {T} size = __builtin_fabs{f}(a);
+    if (!(size < {largest}))
+        return a != a ? a : size + size;  /* of the largest number, which overflows */
+    union {{ {T} number; {U} bits; }} next = {{ size }};
+    next.bits++;
+    return a < 0 ? size - next.number : next.number - size;
+}}
+""",
+    ("ldexp", "f"): """\
+static inline {T} {name}({T} a, {T} exponent)
+{{
+    const int power = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent;
+    return __builtin_ldexp{f}(a, power);
+}}
+""",
+    ("frexp_mantissa", "f"): """\
+static inline {T} {name}({T} a)
+{{
+    int exponent;
+    return __builtin_frexp{f}(a, &exponent);
+}}
+""",
+    ("frexp_exponent", "f"): """\
+static inline i32 {name}({T} a)
+{{
+    int exponent = 0;
+    __builtin_frexp{f}(a, &exponent);
+    return exponent;
+}}
+""",
+    ("gcd", "i"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    u64 large = a < 0 ? -(u64)a : (u64)a, small = b < 0 ? -(u64)b : (u64)b;
+    while (small) {{
+        const u64 rest = large % small;
+        large = small;
+        small = rest;
+    }}
+    return ({T})large;
+}}
+""",
+    ("lcm", "i"): """\
+static inline {T} {name}({T} a, {T} b)
+{{
+    const u64 one = a < 0 ? -(u64)a : (u64)a, other = b < 0 ? -(u64)b : (u64)b;
+    u64 large = one, small = other;
+    while (small) {{
+        const u64 rest = large % small;
+        large = small;
+        small = rest;
+    }}
+    return large ? ({T})(one / large * other) : ({T})0;
+}}
+""",
+})  # fmt: skip
+for _name in ("gcd", "lcm"):
+    _TEXTS[_name, "u"] = _TEXTS[_name, "i"]
 for _name in ("reciprocal", "power", "left_shift", "right_shift", "clip"):
     _TEXTS[_name, "u"] = _TEXTS[_name, "i"]
 _TEXTS["fmod", "u"] = _TEXTS["remainder", "u"]
@@ -157,6 +259,8 @@ def helper_text(name: str, dtype: np.dtype) -> str:
         T=short,
         name=f"{name}_{short}",
         f="f" if short == "f32" else "",
+        U="u32" if short == "f32" else "u64",
+        largest="0x1.fffffep127f" if short == "f32" else "0x1.fffffffffffffp1023",
         bits=8 * dtype.itemsize,
         low=f"({short})((u64)1 << {8 * dtype.itemsize - 1})",
         of_infinity=f"({short})((u64)1 << {8 * dtype.itemsize - 1})" if short in ("i32", "i64") else f"({short})0",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.inductor.vocabulary import INTEGER, RULES, Rule, cast_raises
+from capture.inductor.vocabulary import HALF, INTEGER, RULES, SINGLE, Rule, cast_raises
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
 
@@ -191,6 +191,11 @@ class Builder:
     def apply(self, rule: Rule, operands: Sequence[Any]) -> Value:
         like = next(operand.dtype for operand in reversed(operands) if isinstance(operand, Value))
         args = tuple(item if isinstance(item, Value) else self.constant(item, like) for item in operands)
+        if like == HALF and rule.name not in ("where", "signbit"):  # as NumPy: in float32, rounded after each operation
+            found = self.apply(rule, [self.cast(arg, SINGLE) if arg.dtype == HALF else arg for arg in args])
+            if found.dtype != SINGLE or found.op == "constant":
+                return self.cast(found, HALF) if found.dtype == SINGLE else found
+            return self._make("cast", (found,), HALF, raises=bool(rule.may_raise(SINGLE)))
         dtypes = {arg.dtype for arg in (args[1:] if rule.name == "where" else args)}
         if len(dtypes) != 1:
             raise TypeError(f"{rule.name} on different dtypes: {', '.join(map(str, dtypes))}")
@@ -211,6 +216,11 @@ class Builder:
             return value
         if value.op == "constant":
             return self.constant(value.data, dtype)
+        by_single = (value.dtype == HALF and dtype != SINGLE) or (dtype == HALF and value.dtype.kind in "iub")
+        if by_single:
+            single = self.cast(value, SINGLE)
+            raises = cast_raises(value.dtype, dtype)
+            return self._make("cast", (single,), dtype, raises=raises) if dtype == HALF else self.cast(single, dtype)
         return self._make("cast", (value,), dtype, raises=cast_raises(value.dtype, dtype))
 
     def index(self, axis: int) -> Value:

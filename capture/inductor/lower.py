@@ -42,7 +42,21 @@ from capture.inductor.points import (
 )
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
-from capture.ir.op import Flatten, Gather, Join, Leave, Measure, Pack, Pointwise, Reduce, Scan, Store, Strided
+from capture.ir.op import (
+    Extern,
+    Flatten,
+    Gather,
+    Join,
+    Leave,
+    Measure,
+    Pack,
+    Part,
+    Pointwise,
+    Reduce,
+    Scan,
+    Store,
+    Strided,
+)
 from capture.ir.ops.common import broadcast_shapes
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
@@ -93,6 +107,7 @@ class Unit:
     value: Any = None
     memory: Memory | None = None
     target: Strided | None = None
+    parts: tuple[Node, ...] = ()  # of an extern call with several results: those that are read
     reduced: frozenset[int] = frozenset()
     window: int = 0
     number: int = -1
@@ -248,6 +263,9 @@ def _place_results(lowered: Lowered) -> None:
         elif node.op.is_extern:
             for operand in iterate_nodes((node.args, tuple(node.params.values()))):
                 _require_memory(lowered, buffer(operand), "arena")
+            if not isinstance(node.type, tuple):
+                lowered.give_memory(node, "extern")
+        elif isinstance(node.op.lower, Part):
             lowered.give_memory(node, "extern")
         elif isinstance(node.op.lower, Join | Flatten | Pack | Scan):
             lowered.give_memory(node, "arena")
@@ -262,7 +280,7 @@ def is_scalar(node: Node) -> bool:
 
 
 def _require_memory(lowered: Lowered, owner: Node, kind: str) -> None:
-    if owner.kind == "call" and not owner.op.is_extern:
+    if owner.kind == "call" and not isinstance(owner.op.lower, Extern | Part):
         lowered.give_memory(owner, kind)
 
 
@@ -291,6 +309,7 @@ class _Splitter:
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
         self.demands: dict[Node, Demands] = {}
+        self.parts: dict[Node, list[Node]] = {}
         self.estimates = _Estimates(lowered)
 
     def run(self) -> None:
@@ -308,6 +327,12 @@ class _Splitter:
             self.store(node)
         elif node.op.is_view:
             self.view(node, demands)
+        elif node.op.is_extern:
+            self.leaf(node, demands)
+            self.extern(node)
+        elif isinstance(lowering, Part):
+            self.leaf(node, demands)
+            self.parts.setdefault(node.args[0], []).append(node)
         else:
             self.value(node, demands)
 
@@ -344,9 +369,6 @@ class _Splitter:
         elif isinstance(lowering, Scan):
             self.leaf(node, demands)
             self.scan(node)
-        elif node.op.is_extern:
-            self.leaf(node, demands)
-            self.extern(node)
         else:
             raise BackendError(f"{node.target} has no lowering to loops")
 
@@ -485,7 +507,11 @@ class _Splitter:
             self.demand(value, unit, broadcast_index(unit.axes, target.shape, shape_of(value)))
 
     def extern(self, node: Node) -> None:
-        self.reads_all(self.add(Unit("extern", node, memory=self.lowered.memory[node])))
+        parts = tuple(self.parts.get(node, ()))
+        unit = self.add(Unit("extern", node, memory=self.lowered.memory.get(node), parts=parts))
+        for part in parts:
+            self.lowered.writers[part] = [unit]
+        self.reads_all(unit)
 
     def reads_all(self, unit: Unit) -> None:
         for operand in unit.node.inputs:

@@ -29,7 +29,7 @@ from capture.inductor.lower import Lowered, Unit, loop_dtypes
 from capture.inductor.overlap import shape_of, view_of
 from capture.inductor.points import Index, broadcast_index, operand_points, scatter_points, source_index
 from capture.inductor.schedule import Group, Schedule, chunked_where, lane_axis
-from capture.inductor.vocabulary import BOOL_DTYPE, DEAR, literal
+from capture.inductor.vocabulary import BOOL_DTYPE, DEAR, HALF, SINGLE, literal
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import Gather, Pointwise, Reduce, Scan
 from capture.ir.passes.index_range import index_range
@@ -316,8 +316,7 @@ class _Elements:
             return self.versions[node]
         if node in self.made and self.made[node].kind == "reduce":
             reduction = self.reductions[self.made[node]]
-            assert reduction.kept is not None
-            return reduction.kept
+            return self.total(reduction)
         if self.is_loaded(node):
             return self.builder.load(self.lowered.place(node, index, self.axes))
         if node.op.is_view:
@@ -472,12 +471,24 @@ class _Elements:
         for dim, axis in enumerate(self.index_of(unit)):
             if dim in unit.reduced:
                 position = position * unit.domain[dim] + axis
-        reduction = Reduction(len(self.reductions), lowering.combine, value, dtype, unit.node, position)
+        if value.dtype == HALF:
+            value = builder.cast(value, SINGLE)
+        working = SINGLE if dtype == HALF else dtype
+        reduction = Reduction(len(self.reductions), lowering.combine, value, working, unit.node, position)
         self.reductions[unit] = reduction
         kept = frozenset(self.symbols[axis] for axis in self.group.kept)
         reduction.kept = builder.kept(reduction, kept)
         reduction.kept.label = unit.node.name
-        return reduction.kept
+        return self.total(reduction)
+
+    def total(self, reduction: Reduction) -> Value:
+        """The result of a reduction, which is wider while it is computed where that is float16."""
+        assert reduction.kept is not None
+        builder, before = self.builder, self.builder.node
+        builder.node = reduction.node
+        value = builder.cast(reduction.kept, reduction.node.type.dtype)
+        builder.node = before
+        return value
 
 
 # The order of the loops -------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ def order_units(lowered: Lowered) -> None:
                 last[unit.memory] = [unit]
             else:
                 last.setdefault(unit.memory, []).append(unit)
+        for part in unit.parts:
+            last.setdefault(lowered.memory[part], []).append(unit)
         unit.before.update(measures[symbol] for symbol in unit.sizes & measures.keys())
         unit.before.discard(unit)
     _leave_before_writing(lowered)

@@ -104,7 +104,8 @@ class ExternStep:
     """Call ``function(*args, **kwargs)``; each ``View`` inside nested tuples stands for an array, all else is literal.
 
     The result must be an exact ndarray (or NumPy scalar where ``scalar``) of the dtype, shape and strides of the
-    buffer ``result``; else the call exits (see ``Plan``). A tuple of buffer ids for a function with several results.
+    buffer ``result``; else the call exits (see ``Plan``). A tuple of buffer ids for a function with several results
+    in a tuple or list; -1 for one that nobody reads.
     """
 
     function: Any

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 BOOL, SIGNED, UNSIGNED, FLOAT = "b", "i", "u", "f"
+BITS = "bits"  # of float16, for what looks at its bits
 CLASSES = {"b": BOOL, "i": SIGNED, "u": UNSIGNED, "f": FLOAT}
 
 C_TYPES: Mapping[np.dtype, str] = {
@@ -28,14 +29,18 @@ C_TYPES: Mapping[np.dtype, str] = {
     for name, short in {
         "bool": "bool8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
         "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-        "float32": "f32", "float64": "f64",
+        "float16": "f16", "float32": "f32", "float64": "f64",
     }.items()
 }  # fmt: skip
 """Dtypes of elements and their names in C; every other dtype is left to NumPy."""
 
 BOOL_DTYPE = np.dtype(bool)
+HALF, SINGLE, DOUBLE = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
 
-SAME, TRUTH, LAST = "same", "bool", "last"
+SAME, TRUTH, LAST, COUNT, EXPONENT = "same", "bool", "last", "count", "exponent"
+FIXED = {TRUTH: BOOL_DTYPE, COUNT: np.dtype("u1"), EXPONENT: np.dtype("i4")}
+"""What the result is: of the operands' dtype, of the last one's, or of this one."""
+
 NOTHING, IEEE, INTEGER, ANY_NAN = "", "ieee", "integer", "nan"
 """What an operation may raise: nothing; what IEEE 754 says, seen from operands and result; division by zero, found in
 software; an invalid operation for each NaN, also of a NaN (where NumPy compares with ``<``), found in software."""
@@ -63,14 +68,14 @@ class Rule:
     means: Callable[..., Any] | None = None
 
     def dtype(self, *operands: np.dtype) -> np.dtype:
-        return BOOL_DTYPE if self.result == TRUTH else operands[-1] if self.result == LAST else operands[0]
+        return FIXED.get(self.result, operands[-1] if self.result == LAST else operands[0])
 
     def kind(self, dtype: np.dtype) -> str:
         """The class of dtypes whose C serves ``dtype``."""
         return CLASSES[dtype.kind]
 
     def text(self, dtype: np.dtype, operands: tuple[str, ...]) -> str:
-        template = self.c[self.kind(dtype)]
+        template = self.c[BITS if dtype == HALF and BITS in self.c else self.kind(dtype)]
         return template.format(
             *operands,
             T=C_TYPES[dtype],
@@ -148,6 +153,14 @@ def _arithmetic() -> list[Rule]:
                       FLOAT: "(({0} < {1} || {1} != {1}) ? {0} : {1})"}),
         Rule("clip", {BOOL: "(({0} | {1}) & {2})", **dict.fromkeys("iuf", "{helper}({0}, {1}, {2})")}, 3, cost=0.1),
         Rule("nextafter", {FLOAT: "nextafter{f}({0}, {1})"}, raises=_FLOAT_RAISES, cost=3.0, math="nextafter"),
+        Rule("spacing", {FLOAT: "{helper}({0})"}, 1, raises=_FLOAT_RAISES, cost=0.5),
+        Rule("ldexp", {FLOAT: "{helper}({0}, {1})"}, raises=_FLOAT_RAISES, cost=2.0),
+        Rule("frexp_mantissa", {FLOAT: "{helper}({0})"}, 1, cost=2.0, means=lambda x: np.frexp(x)[0]),
+        Rule("frexp_exponent", {FLOAT: "{helper}({0})"}, 1, result=EXPONENT, cost=2.0, means=lambda x: np.frexp(x)[1]),
+        Rule("gcd", _integers("{helper}({0}, {1})"), cost=20.0),
+        Rule("lcm", _integers("{helper}({0}, {1})"), cost=20.0),
+        Rule("bitwise_count", {SIGNED: "(u8)__builtin_popcountll((u64)({0} < 0 ? -(u64){0} : (u64){0}))",
+                               UNSIGNED: "(u8)__builtin_popcountll({0})"}, 1, result=COUNT, cost=0.5),
         Rule("heaviside", {FLOAT: "({0} != {0} ? {0} : {0} == 0 ? {1} : {0} < 0 ? ({T})0 : ({T})1)"}, cost=0.1),
         Rule("deg2rad", {FLOAT: "({0} * (({T})3.14159265358979323846 / ({T})180))"}, 1, raises=_FLOAT_RAISES),
         Rule("rad2deg", {FLOAT: "({0} * (({T})180 / ({T})3.14159265358979323846))"}, 1, raises=_FLOAT_RAISES),
@@ -167,7 +180,8 @@ def _logic() -> list[Rule]:
              result=TRUTH),
         Rule("isfinite", {BOOL: "1", **_integers("1"), FLOAT: "(__builtin_fabs{f}({0}) < __builtin_inf{f}())"}, 1,
              result=TRUTH),
-        Rule("signbit", {SIGNED: "({0} < 0)", FLOAT: "(__builtin_signbit({0}) != 0)"}, 1, result=TRUTH),
+        Rule("signbit", {SIGNED: "({0} < 0)", FLOAT: "(__builtin_signbit({0}) != 0)", BITS: "({0} >> 15)"}, 1,
+             result=TRUTH),
         Rule("bitwise_and", _integers("({0} & {1})", "({0} & {1})")),
         Rule("bitwise_or", _integers("({0} | {1})", "({0} | {1})")),
         Rule("bitwise_xor", _integers("({0} ^ {1})", "({0} ^ {1})")),
@@ -245,6 +259,10 @@ def cast_text(source: np.dtype, target: np.dtype, operand: str) -> str:
     if source == target:
         return operand
     name = C_TYPES[target]
+    if target == HALF:
+        return f"narrow({operand})" if source == SINGLE else f"narrow(odd({operand}))"
+    if source == HALF:
+        return f"wide({operand})"
     if target.kind == "b":
         return f"({operand} != 0)"
     if source.kind == "f" and target.kind in "iu":
@@ -266,7 +284,9 @@ _LIMITS = {
 
 
 def cast_raises(source: np.dtype, target: np.dtype) -> bool:
-    """Whether the cast may overflow (float64 → float32) or be invalid (float → int)."""
+    """Whether the cast may overflow (float64 → float32, int32 → float16) or be invalid (float → int)."""
+    if target == HALF and source.kind in "iu":
+        return source.itemsize > (2 if source.kind == "i" else 1)
     return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
 
 
@@ -278,6 +298,8 @@ def cast_limits(target: np.dtype) -> tuple[str, str]:
 # Literals ---------------------------------------------------------------------------------------------------------
 def literal(value: Any, dtype: np.dtype) -> str:
     """A number of ``dtype`` in C, to the last bit."""
+    if dtype == HALF:
+        return f"{HALF.type(value).view(np.uint16):#06x}"
     if dtype.kind == "f":
         return _float_literal(dtype.type(value), "f" if dtype == np.float32 else "")
     number = int(value)

@@ -99,7 +99,8 @@ def map_nodes(value: Any, function: Callable[[Node], Any]) -> Any:
     if isinstance(value, Node):
         return function(value)
     if isinstance(value, tuple):
-        return tuple(map_nodes(item, function) for item in value)
+        items = (map_nodes(item, function) for item in value)
+        return ops.ListLiteral(items) if type(value) is ops.ListLiteral else tuple(items)
     return value
 
 

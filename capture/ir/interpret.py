@@ -18,6 +18,7 @@ from typing import Any
 
 from capture.errors import GraphError
 from capture.ir.graph import Graph, Node, Position, Step
+from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Symbol, evaluate
 from capture.ir.telling import warn_at
 
@@ -68,7 +69,8 @@ class Interpreter:
         if isinstance(value, Expr):
             return evaluate(value, self.sizes)
         if isinstance(value, tuple):
-            return tuple(map(self.resolve, value))
+            items = map(self.resolve, value)
+            return ListLiteral(items) if type(value) is ListLiteral else tuple(items)
         if isinstance(value, Step):
             return Step(value.op, self.resolve(value.params))
         return value

@@ -133,12 +133,18 @@ class Extern:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One of the results of an extern op that gives several; only the op ``part``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """The write of a value into a region of a version; only the op ``store``."""
 
 
 Lowering = (
-    Pointwise | Reduce | Scan | ViewOf | Gather | Pack | Join | Flatten | Store | Decompose | Extern | Leave | Measure
+    Pointwise | Reduce | Scan | ViewOf | Gather | Pack | Join | Flatten | Store | Decompose | Extern | Part | Leave
+    | Measure
 )
 
 
@@ -170,6 +176,8 @@ class Op:
     expand: Callable[..., Any] | None = None
     otherwise: str = ""  # the op that takes what this one's ``infer`` refuses: NumPy's own loops for more dtypes
     accepts_out: bool = False  # ``out=`` may be turned into a store of the result
+    gives: Callable[..., type] | None = None  # (*types, **params): tuple, list or named tuple of several results
+    replaces: Hashable = None  # what it stands in for where no other record serves: see ``for_fallback``
     label: str = ""  # the name NumPy's floating-point warnings give it ("divide", "reduce", …)
     vjp: Callable[..., Any] | None = None
     onnx: Any = None
@@ -212,7 +220,9 @@ class Op:
         operands: list[Any] = []
         params: dict[str, Any] = {}
         for name, parameter in self.parameters.parameters.items():
-            if name not in self.operands:
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                params.update(bound.arguments.get(name, {}))
+            elif name not in self.operands:
                 params.update({name: bound.arguments[name]} if name in bound.arguments else {})
             elif parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 operands.extend(bound.arguments.get(name, ()))
@@ -228,6 +238,8 @@ class Op:
 
     def complete(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """``params`` with the defaults filled in, in the order of the signature."""
+        if self.replaces is not None:
+            return dict(params)
         unknown = params.keys() - self.parameters.parameters.keys()
         if unknown:
             raise CannotInfer(f"{self.name} takes no parameter {', '.join(sorted(unknown))}")
@@ -240,6 +252,7 @@ class Op:
 
 _by_name: dict[str, Op] = {}
 _by_call: dict[int, tuple[Callable[..., Any], Op]] = {}
+_fallbacks: dict[Hashable, Op] = {}
 _tables: dict[str, dict[Hashable, Op]] = {"methods": {}, "properties": {}, "operators": {}}
 _OPS_PACKAGE = "capture.ir.ops"
 
@@ -254,6 +267,8 @@ def define(**facts: Any) -> Op:
     if op.infer is not None and (op.lower is None or op.reference is None):
         raise ValueError(f"op {op.name} needs lower and reference")
     _by_name[op.name] = op
+    if op.replaces is not None:
+        _fallbacks[op.replaces] = op
     for function in op.calls:
         if id(function) in _by_call:
             raise ValueError(f"{function!r} is captured by {_by_call[id(function)][1].name} and {op.name}")
@@ -269,6 +284,8 @@ def define(**facts: Any) -> Op:
 def get(name: str) -> Op:
     """The record called ``name``; KeyError when there is none."""
     _load()
+    if name not in _by_name:
+        _define_more(name)
     return _by_name[name]
 
 
@@ -282,6 +299,19 @@ def for_call(function: Any) -> Op | None:
     _load()
     entry = _by_call.get(id(function))
     return entry[1] if entry is not None else None
+
+
+def for_fallback(key: Hashable) -> Op | None:
+    """The record that calls NumPy for a function, ``(ufunc, method)``, ("method", name) or ("operator", symbol)."""
+    _load()
+    if key not in _fallbacks:
+        _define_more(key)
+    return _fallbacks.get(key)
+
+
+def _define_more(wanted: Any) -> None:
+    """Records of a library that is only known once it is imported."""
+    importlib.import_module(f"{_OPS_PACKAGE}.fallback").define_scipy(wanted)
 
 
 def for_method(name: str) -> Op | None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir.graph import Graph, Node, Position, Step
+from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Facts, evaluate, parse, parse_relation
 from capture.ir.sizes import Known
 from capture.ir.types import DTYPES_BY_SHORT_NAME, SHORT_NAMES, ArrayType, Layout, NumberType
@@ -77,6 +78,8 @@ def format_type(type: Any) -> str:
 
 def format_value(value: Any) -> str:
     """An argument or parameter as the text of graphs writes it."""
+    if type(value) is ListLiteral:
+        return f"[{', '.join(map(format_value, value))}]"
     if isinstance(value, tuple):
         return f"({', '.join(map(format_value, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Node):
@@ -117,7 +120,7 @@ def format_dot(graph: Graph) -> str:
 # Parsing ----------------------------------------------------------------------------------------------------------
 _TOKEN = re.compile(
     r"\s*(?:(?P<node>%\w+)|(?P<dtype>@[\w<>|=]+)|(?P<size>\{[^}]*\})|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<number>-?(?:\d[\w.]*(?:[eE][+-]?\d+)?j?|\.\d+|inf|nan)(?![\w.]))|(?P<word>[A-Za-z_]\w*)|(?P<mark>[()<>,=+-]))"
+    r"|(?P<number>-?(?:\d[\w.]*(?:[eE][+-]?\d+)?j?|\.\d+|inf|nan)(?![\w.]))|(?P<word>[A-Za-z_]\w*)|(?P<mark>[][()<>,=+-]))"
 )
 _WORDS = {"True": True, "False": False, "None": None, "Ellipsis": Ellipsis}
 _LINE = re.compile(r"%(?P<name>\w+): (?P<type>.*?) = (?P<target>\w+)\((?P<arguments>.*)\)(?:  # (?P<position>.*))?$")
@@ -271,6 +274,10 @@ class _Reader:
             args, _ = self.arguments(")")
             self.take(")")
             return args
+        if mark == "[":
+            args, _ = self.arguments("]")
+            self.take("]")
+            return ListLiteral(args)
         if mark == "<":
             op = self.tokens[self.index][1]
             self.index += 1

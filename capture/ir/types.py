@@ -238,5 +238,15 @@ def type_of(value: Any) -> Type:
     raise TypeError(f"no graph type for {type(value).__name__}")
 
 
+def same_form(type: Any, value: Any) -> bool:
+    """Whether a value, or several of them, has the type but for its layout."""
+    if isinstance(type, tuple):
+        return len(type) == len(value) and all(map(same_form, type, value))
+    found = type_of(value)
+    if not isinstance(type, ArrayType) or not isinstance(found, ArrayType):
+        return type == found
+    return (type.dtype, type.scalar, type.shape) == (found.dtype, found.scalar, found.shape)
+
+
 def is_static(shape: Sequence[Size]) -> bool:
     return not any(isinstance(size, Expr) for size in shape)

@@ -95,7 +95,7 @@ def test_clip(bounds):
 
 def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """How many floats lie between two arrays' elements; NaNs are equal, and so are zeros only of the same sign."""
-    integers = np.int32 if a.dtype == np.float32 else np.int64
+    integers = np.dtype(f"i{a.dtype.itemsize}")
 
     def ordered(values: np.ndarray) -> np.ndarray:
         bits = values.view(integers).astype(object)

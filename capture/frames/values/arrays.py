@@ -63,9 +63,9 @@ class GraphValue(Value):
         if special is not None:
             return special(tracer, self, *args, **kwargs)
         op = ops.for_method(name)
-        if op is None:
+        if op is None and ops.for_fallback(("method", name)) is None:
             raise GraphBreak(f"method {name!r} of arrays has no graph form", "call")
-        return tracer.call_op(op, (self, *args), kwargs)
+        return tracer.call_op(op, (self, *args), kwargs, ("method", name))
 
     def item(self, tracer: Tracer, key: Value) -> Value:
         require_known(tracer, self, key)

@@ -10,7 +10,7 @@ import contextlib
 import math
 import operator
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from capture.frames.breaks import GraphBreak
 from capture.frames.hook import WeakEntry
 from capture.frames.origins import origin
+from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams, writers
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import NotConcrete, Opaque, Value
@@ -31,12 +32,13 @@ from capture.frames.values.iterators import EnumerateIterator, IteratorValue, Re
 from capture.frames.values.keys import SliceValue
 from capture.frames.values.lookup import MISSING, MissingAttribute, find
 from capture.frames.values.numbers import NumberValue
+from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
 from capture.frames.values.special import SPECIAL
 from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
-from capture.ir.graph import Node
+from capture.ir.graph import Node, map_nodes, map_params
 from capture.ir.types import NumberType
 
 if TYPE_CHECKING:
@@ -44,13 +46,34 @@ if TYPE_CHECKING:
 
 
 # NumPy operations -------------------------------------------------------------------------------------------------
-def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """A call of an operation that has a record. Numbers may vary where they meet arrays element by element."""
+def call_op(
+    tracer: Tracer, op: ops.Op | None, args: Sequence[Value], kwargs: Mapping[str, Value], instead: Hashable = None
+) -> Value:
+    """A call of an operation that has a record; where that refuses, NumPy is called from inside the graph.
+
+    ``instead`` is what the user calls, as ``ops.for_fallback`` knows it.
+    """
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
+    if op is None:
+        return call_numpy(tracer, instead, args, kwargs)
+    return first_of(
+        tracer,
+        lambda: _call_record(tracer, op, args, kwargs),
+        lambda: call_numpy(tracer, instead, args, kwargs),
+    )
+
+
+def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+    """Numbers may vary where they meet arrays element by element."""
+    kwargs = dict(kwargs)
     for arg in (*(() if isinstance(op.lower, ops.Pointwise) else args), *kwargs.values()):
         numbers.require_constant(tracer, arg, but_sizes=True)
     out = kwargs.pop("out", None) if op.accepts_out else None
+    if "ufunc" in op.tags and isinstance(op.reference, np.ufunc) and len(args) == op.reference.nin + 1 and out is None:
+        args, out = args[:-1], args[-1]
+    mask = _mask(tracer, op, kwargs, out)
+    op, args, kwargs = _with_keywords(tracer, op, args, kwargs, mask)
     try:
         operands, params = op.bind(
             tuple(arg.in_graph(tracer) for arg in args),
@@ -63,7 +86,7 @@ def call_op(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: Mapping[s
     if out is not None:
         target = out
         if not (isinstance(target, Constant) and target.value is None):
-            return _into(tracer, op, found, target)
+            return _into(tracer, op, found, target, mask)
     same = _operand(tracer, found, args)
     if same is None:
         return tracer.result(found)
@@ -85,16 +108,71 @@ def as_parameter(tracer: Tracer, what: str, value: Any) -> Any:
     return value
 
 
-def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value) -> Value:
-    """``out=target``."""
+def _mask(tracer: Tracer, op: ops.Op, kwargs: dict[str, Value], out: Value | None) -> Value | None:
+    """``where=`` of a ufunc, taken out of ``kwargs``; without ``out`` the result would hold what was in memory."""
+    if "ufunc" not in op.tags:
+        return None
+    mask = kwargs.pop("where", None)
+    if mask is None or (isinstance(mask, Constant) and mask.value is True):
+        return None
+    if not isinstance(mask, ArrayValue) or out is None or (isinstance(out, Constant) and out.value is None):
+        raise GraphBreak("where= without out=, or of what is no array", "op")
+    return mask
+
+
+def _with_keywords(
+    tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value], mask: Value | None
+) -> tuple[ops.Op, Sequence[Value], dict[str, Value]]:
+    """The op that does what the keywords say, which all ufuncs and some reductions take."""
+    name = Constant(op.name)
+    if "ufunc" in op.tags:
+        for keyword, neutral in UFUNC_KEYWORDS.items():
+            given = kwargs.pop(keyword, None)
+            if given is not None and not (isinstance(given, Constant) and given.value in neutral):
+                raise GraphBreak(f"{keyword}= of a ufunc", "op")
+        dtype = kwargs.pop("dtype", None)
+        if dtype is not None and not (isinstance(dtype, Constant) and dtype.value is None):
+            if mask is not None:
+                raise GraphBreak("dtype= and where= of a ufunc", "op")
+            return ops.get("ufunc_dtype"), (name, dtype, *args), kwargs
+        if mask is not None:
+            return ops.get("ufunc_where"), (name, mask, *args), kwargs
+    elif op.name in REDUCTIONS.values() and {"where", "initial"} & kwargs.keys():
+        if len(args) != 1:
+            raise GraphBreak(f"{op.name} with where= or initial= and parameters by position", "op")
+        wanted = [_unless(kwargs.pop(keyword, None), neutral) for keyword, neutral in REDUCTION_KEYWORDS.items()]
+        return ops.get("reduction_where"), (name, *args, *wanted), kwargs
+    return op, args, kwargs
+
+
+def _unless(value: Value | None, neutral: Any) -> Value:
+    """A keyword's value; None where it changes nothing."""
+    if value is None or (isinstance(value, Constant) and value.value is neutral):
+        return Constant(None)
+    return value
+
+
+UFUNC_KEYWORDS: Mapping[str, tuple[Any, ...]] = {"casting": ("same_kind",), "order": ("K",), "subok": (True, False)}
+"""Keywords of ufuncs and the values that change nothing."""
+
+REDUCTION_KEYWORDS: Mapping[str, Any] = {"where": True, "initial": np._NoValue}
+
+
+def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value, mask: Value | None = None) -> Value:
+    """``out=target``, where the mask is true."""
     if isinstance(target, TupleValue) and len(target.values) == 1:
         target = target.values[0].real(tracer)
     if not isinstance(target, ArrayValue):
         raise GraphBreak(f"out= is {target.describe()}", "op")
     require_out(found, target.type)
-    exact = "ufunc" in op.tags or found.type.dtype == target.type.dtype  # only ufuncs cast to what they write
-    if found.type.shape != target.type.shape or not exact:
+    is_ufunc = "ufunc" in op.tags or op.name in ("ufunc_dtype", "ufunc_where")
+    exact = is_ufunc or found.type.dtype == target.type.dtype  # only ufuncs cast to what they write
+    if not exact or not (is_ufunc or found.type.shape == target.type.shape):
         raise GraphBreak("out= of another shape or dtype than the result", "op")
+    if mask is not None:
+        if found.type.dtype != target.type.dtype:
+            found = tracer.add_call(ops.get("astype"), found, dtype=target.type.dtype)
+        found = tracer.add_call(ops.get("where"), mask.in_graph(tracer), found, target.in_graph(tracer))
     tracer.memory.write(target, found)
     return target
 
@@ -313,8 +391,16 @@ def _result_type(tracer: Tracer, *values: Value) -> Value:
     return tracer.evaluate(np.result_type, known, {})
 
 
+def _divmod(tracer: Tracer, left: Value, right: Value) -> Value:
+    op = ops.for_call(np.divmod)
+    if op is not None and (isinstance(left, ArrayValue) or isinstance(right, ArrayValue)):
+        return call_op(tracer, op, (left, right), {}, np.divmod)
+    return tracer.evaluate(divmod, (left, right), {})
+
+
 BUILTINS: Mapping[Any, Builtin] = {
     **library.ROWS,
+    divmod: _divmod,
     len: _len,
     abs: _abs,
     sum: _sum,
@@ -351,7 +437,7 @@ WITHOUT_OWN = EXACT | {np.ndarray, tuple, list, dict, range}
 
 PURE: frozenset[Any] = frozenset(
     {
-        *(int, float, complex, str, bytes, round, divmod, pow, ord, chr, hex, bin, oct, repr, ascii, format, hash),
+        *(int, float, complex, str, bytes, round, pow, ord, chr, hex, bin, oct, repr, ascii, format, hash),
         *(frozenset, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans),
         *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
         *(np.lib.array_utils.normalize_axis_index, np.broadcast_shapes),
@@ -412,12 +498,25 @@ def call_known(
         return instances.call_method_of_object(tracer, function, args, kwargs)
     op = ops.for_call(function)
     if op is not None:
-        return call_op(tracer, op, args, kwargs)
+        return call_op(tracer, op, args, kwargs, function if _hashable(function) else None)
+    if _hashable(function) and (type(function) is DISPATCHER or ops.for_fallback(function) is not None):
+        return call_library(tracer, callee, function, args, kwargs)
     if lookup.is_class(function) and not lookup.is_fixed(function):
         return instances.construct(tracer, callee, function, args, kwargs)
-    if type(function) is type(np.sum):
-        return _call_implementation(tracer, callee, args, kwargs)
     raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
+
+
+def several_results(tracer: Tracer, found: Node) -> Value:
+    """The several results of a call, in the kind of tuple or list that NumPy gives."""
+    values = [tracer.result(tracer.graph.call("part", found, index=index)) for index in range(len(found.type))]
+    assert found.op.gives is not None
+    gives = found.op.gives(*map_nodes(found.args, lambda node: node.type), **map_params(found.params))
+    if gives is tuple:
+        return TupleValue(values)
+    if gives is list:
+        return ListValue(values)
+    instances.guard_named_tuple(tracer, gives)
+    return NamedTupleValue(CallableValue(gives), gives, values)
 
 
 PLAIN_FAMILIES = (GraphValue, Constant, NumberValue, CodeValue, CallableValue, SliceValue)
@@ -447,6 +546,66 @@ def _lacks_override(tracer: Tracer, arg: Value) -> bool:
     return isinstance(arg, Opaque | instances.Instance) and lookup.lacks(
         tracer, arg.python_type(tracer), "__array_function__"
     )
+
+
+DISPATCHER: Any = type(np.sum)
+"""The type of NumPy's functions that are written in Python, or dispatched by it."""
+
+
+class PlainFunction(FunctionValue):
+    """A function that is known to have no meaning but its code."""
+
+    __slots__ = ()
+
+
+def call_library(
+    tracer: Tracer, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """A function of NumPy's without a record: its Python source is evaluated inline, or else NumPy is called."""
+
+    def inline() -> Value:
+        if type(function) is types.FunctionType:
+            return tracer.call_function(PlainFunction(function, KnownObject(function)), args, kwargs)
+        if type(function) is DISPATCHER:
+            return _call_implementation(tracer, callee, args, kwargs)
+        raise GraphBreak(f"call of {callee.describe()}, which has no graph form", "call")
+
+    if ops.for_fallback(function) is None:
+        return inline()
+    return first_of(tracer, inline, lambda: call_numpy(tracer, function, args, kwargs))
+
+
+# Methods of ufuncs --------------------------------------------------------------------------------------------------
+REDUCTIONS: Mapping[np.ufunc, str] = {
+    np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
+    np.logical_or: "any",
+}  # fmt: skip
+"""The op that computes ``ufunc.reduce``."""
+
+def call_ufunc_method(
+    tracer: Tracer, ufunc: np.ufunc, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    """``np.add.reduce(x)``: as ``np.sum`` where there is such an op, but along the first axis unless told otherwise."""
+    args = [arg.real(tracer) for arg in args]
+    record = UFUNC_RECORDS.get((ufunc, name))
+    if record is None and name == "outer" and ops.for_call(ufunc) is not None:
+        record = "ufunc_outer"
+    if record is None:
+        return call_numpy(tracer, (ufunc, name), args, kwargs)
+    if name == "outer":
+        args = (Constant(ufunc.__name__), *args)
+    elif len(args) == 1 and "axis" not in kwargs:
+        kwargs = {**kwargs, "axis": Constant(0)}
+    found = ops.get(record)
+    instead = (ufunc, name) if name != "outer" else None
+    return call_op(tracer, found, args, kwargs, instead)
+
+
+UFUNC_RECORDS: Mapping[tuple[np.ufunc, str], str] = {
+    **{(ufunc, "reduce"): name for ufunc, name in REDUCTIONS.items()},
+    (np.add, "accumulate"): "cumsum",
+    (np.multiply, "accumulate"): "cumprod",
+}
 
 
 def _hashable(function: Any) -> bool:
@@ -501,7 +660,7 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
     inner = protocols.without_recursion(tracer, function)
     if inner is not None:
         return tracer.call(inner, args, kwargs)
-    if not isinstance(function, FunctionValue):
+    if not isinstance(function, FunctionValue) or type(function) is PlainFunction:
         return None
     meaning = SPECIAL.get(function.function) or copies.ROWS.get(function.function)
     op = ops.for_call(function.function)
@@ -512,4 +671,9 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
         return _call_pure(tracer, function.function, args, kwargs)
     if meaning is not None:
         return meaning(tracer, args, kwargs)
-    return call_op(tracer, op, args, kwargs) if op is not None else None
+    if op is not None:
+        return call_op(tracer, op, args, kwargs, function.function)
+    if ops.for_fallback(function.function) is not None:
+        function.fix(tracer)
+        return call_library(tracer, function, function.function, args, kwargs)
+    return None

@@ -78,6 +78,9 @@ WITH_METHODS = (str, bytes, int, float, complex, list, tuple, dict, set, frozens
 """Types whose methods can be read from the type."""
 
 
+UFUNC_METHODS = frozenset({"reduce", "accumulate", "outer", "reduceat"})
+
+
 class CallableValue(Value):
     """A builtin, a type or a NumPy function: known by identity, called through tables."""
 
@@ -104,6 +107,9 @@ class CallableValue(Value):
     def call(self, tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return tracer.call_known(self, self.value, args, kwargs)
 
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return tracer.call_ufunc_method(self.value, name, args, kwargs)
+
     def attribute(self, tracer: Tracer, name: str) -> Value:
         if lookup.is_class(self.value) and name in ClassPart.NAMES:
             return self._named(tracer, ClassPart.NAMES.index(name))
@@ -113,6 +119,8 @@ class CallableValue(Value):
             return CallableValue(getattr(self.value, name))
         if type(self.value) is np.ufunc and name == "at":
             return CallableValue(self.value.at)
+        if type(self.value) is np.ufunc and name in UFUNC_METHODS:
+            return tracer.method(self, name)
         if any(self.value is kind for kind in WITH_METHODS):  # builtin types, which nobody can change
             found = getattr(self.value, name, None)
             if type(found) in (BuiltinFunctionType, MethodDescriptorType):

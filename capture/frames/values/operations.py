@@ -25,6 +25,7 @@ from capture.frames.values.functions import BoundMethodValue, FunctionValue, Met
 from capture.frames.values.instances import Instance, NamedTupleValue
 from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue
+from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
@@ -66,7 +67,11 @@ def _arrays(tracer: Tracer, symbol: str, left: Any, right: Any) -> Value:
     plain = without_assignment(symbol)
     if plain != symbol and isinstance(left, ArrayValue):
         return _in_place(tracer, symbol, left, right)
-    return tracer.result(_operator(tracer, plain, left, right))
+    return first_of(
+        tracer,
+        lambda: tracer.result(_operator(tracer, plain, left, right)),
+        lambda: call_numpy(tracer, ("operator", plain), (left, right), {}),
+    )
 
 
 def _operator(tracer: Tracer, symbol: str, left: Value, right: Value) -> Any:
@@ -92,8 +97,14 @@ def require_out(found: Any, target: ArrayType) -> None:
         raise GraphBreak("a result that is no array is written to an array", "op")
     if not np.can_cast(found.type.dtype, target.dtype, "same_kind"):
         raise GraphBreak(f"a result of dtype {found.type.dtype} is written to an array of {target.dtype}", "op")
-    if found.type.shape != target.shape and found.type.shape:
+    if not _broadcasts(found.type.shape, target.shape):
         raise GraphBreak("a result is written to an array of another shape", "op")
+
+
+def _broadcasts(shape: tuple[Any, ...], target: tuple[Any, ...]) -> bool:
+    """Whether a result of one shape fills an array of the other."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(size == goal or (size == 1 and type(size) is int) for size, goal in pairs)
 
 
 # Containers -------------------------------------------------------------------------------------------------------
@@ -237,7 +248,11 @@ def _unary_array(tracer: Tracer, symbol: str, value: GraphValue) -> Value:
     op = ops.for_operator(symbol)
     if op is None:
         raise GraphBreak(f"the operator {symbol} on arrays has no graph form", "op")
-    return tracer.result(tracer.add_call(op, value.in_graph(tracer)))
+    return first_of(
+        tracer,
+        lambda: tracer.result(tracer.add_call(op, value.in_graph(tracer))),
+        lambda: call_numpy(tracer, ("operator", symbol), (value,), {}),
+    )
 
 
 UNARY: Mapping[type, Callable[..., Value]] = {

@@ -49,7 +49,7 @@ typedef void (*Sizes)(int64_t *numbers);
 
 typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT } InputKind;
 typedef enum { BUFFER_INPUT, BUFFER_CONSTANT, BUFFER_ARENA, BUFFER_OUTPUT, BUFFER_EXTERN } BufferKind;
-typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE } ItemKind;
+typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE, ITEM_LIST } ItemKind;
 typedef enum { FORM_ANY, FORM_ARRAY, FORM_SCALAR } Form; /* of an extern's result without dimensions */
 
 typedef struct {

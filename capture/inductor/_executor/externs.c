@@ -68,11 +68,12 @@ bind_results(const Program *program, Frame *frame, const Step *step, PyObject *v
     if (step->single) {
         return bind_result(program, frame, step->results[0], value);
     }
-    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != step->result_count) {
+    if (!(PyTuple_Check(value) || PyList_Check(value)) || PySequence_Fast_GET_SIZE(value) != step->result_count) {
         return false;
     }
     for (int i = 0; i < step->result_count; i++) {
-        if (!bind_result(program, frame, step->results[i], PyTuple_GET_ITEM(value, i))) {
+        int32_t id = step->results[i];
+        if (id >= 0 && !bind_result(program, frame, id, PySequence_Fast_GET_ITEM(value, i))) {
             return false;
         }
     }

@@ -111,7 +111,7 @@ parse_items(Program *program, PyObject *tuple, Py_ssize_t *count)
         if (kind == ITEM_VIEW) {
             items[i].view = parse_view(program, items[i].literal);
         }
-        else if (kind == ITEM_TUPLE) {
+        else if (kind == ITEM_TUPLE || kind == ITEM_LIST) {
             items[i].children = parse_items(program, items[i].literal, &items[i].count);
         }
         if (PyErr_Occurred()) {

@@ -130,24 +130,34 @@ view_scalar(Frame *frame, const View *view)
     return PyArray_Scalar(frame->buffers[view->buffer] + frame->numbers[view->offset], view->descr, NULL);
 }
 
+/* A tuple or list of what the children stand for. */
+static PyObject *
+sequence_object(Frame *frame, const Item *item)
+{
+    PyObject *made = item->kind == ITEM_LIST ? PyList_New(item->count) : PyTuple_New(item->count);
+    for (Py_ssize_t i = 0; made != NULL && i < item->count; i++) {
+        PyObject *child = item_object(frame, &item->children[i]);
+        if (child == NULL) {
+            Py_CLEAR(made);
+        }
+        else if (item->kind == ITEM_LIST) {
+            PyList_SET_ITEM(made, i, child);
+        }
+        else {
+            PyTuple_SET_ITEM(made, i, child);
+        }
+    }
+    return made;
+}
+
 PyObject *
 item_object(Frame *frame, const Item *item)
 {
     if (item->kind == ITEM_LITERAL) {
         return Py_NewRef(item->literal);
     }
-    if (item->kind == ITEM_TUPLE) {
-        PyObject *tuple = PyTuple_New(item->count);
-        for (Py_ssize_t i = 0; tuple != NULL && i < item->count; i++) {
-            PyObject *child = item_object(frame, &item->children[i]);
-            if (child == NULL) {
-                Py_CLEAR(tuple);
-            }
-            else {
-                PyTuple_SET_ITEM(tuple, i, child);
-            }
-        }
-        return tuple;
+    if (item->kind == ITEM_TUPLE || item->kind == ITEM_LIST) {
+        return sequence_object(frame, item);
     }
     const View *view = item->view;
     if (view->whole && frame->objects[view->buffer] != NULL) {

@@ -227,7 +227,9 @@ def _new(graph: Any, object: Any, dtype: np.dtype | None, order: str) -> Any:
     return graph.call("astype", object, dtype=dtype, order=order)
 
 
-def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None) -> Any:
+def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None, device: Any = None, copy: Any = None) -> Any:
+    if copy or device not in (None, "cpu"):
+        return _array(graph, a, dtype, True, order or "K")
     dtype = _given(dtype)
     if not is_array(operand_type(a)):
         return _new_array(graph, a, dtype)
@@ -252,7 +254,7 @@ define(
 )
 define(
     name="asarray",
-    signature="a, dtype=None, order=None",
+    signature="a, dtype=None, order=None, *, device=None, copy=None",
     operands=("a",),
     calls=(np.asarray, np.asanyarray),
     expand=_asarray,

@@ -30,7 +30,7 @@ from capture.ir.types import (
     scalar_type,
 )
 
-LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")))
+LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")))
 
 # Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero.
 QUIET = frozenset({"quiet"})

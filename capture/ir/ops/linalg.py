@@ -17,6 +17,7 @@ from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import (
     allocated,
     broadcast_shapes,
+    is_literal,
     known_layout,
     lowered,
     require_array,
@@ -158,4 +159,13 @@ def _outer(graph: Any, a: Any, b: Any) -> Any:
     return graph.call("multiply", column, row)
 
 
+def _ufunc_outer(graph: Any, ufunc: Any, a: Any, b: Any) -> Any:
+    """``ufunc(a[..., newaxis, newaxis], b)``, with as many new axes as b has."""
+    left, right = (graph.call("asarray", operand) if is_literal(operand) else operand for operand in (a, b))
+    ndim = left.type.ndim
+    new = tuple(range(ndim, ndim + right.type.ndim))
+    return graph.call(ufunc, graph.call("expand", left, axes=new) if new else left, right)
+
+
+define(name="ufunc_outer", signature="ufunc, a, b, /", operands=("ufunc", "a", "b"), expand=_ufunc_outer)
 define(name="outer", signature="a, b", operands=("a", "b"), calls=(np.outer,), expand=_outer)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Step
-from capture.ir.op import CannotInfer, Store, define, get
+from capture.ir.op import CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
     broadcast_shapes,
     common_order,
@@ -35,6 +35,24 @@ from capture.ir.types import ArrayType, NumberType, is_static
 
 COMBINING = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 """Ufuncs whose ``at`` is compiled."""
+
+
+def _infer_part(values: Any, index: int) -> Any:
+    if not isinstance(values, tuple):
+        raise CannotInfer("a part of what is no tuple")
+    return values[index]
+
+
+define(
+    name="part",
+    signature="values, index",
+    operands=("values",),
+    infer=_infer_part,
+    reference=lambda values, index: values[index],
+    source="{0}[{index}]",
+    lower=Part(),
+    samples=(),
+)
 
 
 def target_of(version: Any, region: tuple[Step, ...]) -> ArrayType:

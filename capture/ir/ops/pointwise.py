@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Extern, Op, Pointwise, define
+from capture.ir.op import CannotInfer, Op, Pointwise, define
 from capture.ir.ops.common import (
     DIVIDES,
     QUIET,
@@ -25,7 +25,6 @@ from capture.ir.ops.common import (
     operand_type,
     require_value,
     resolve,
-    resolve_any,
     shape_of,
     surely_more,
 )
@@ -50,8 +49,6 @@ def ufunc_record(
     """The record of a ufunc with one result; its element is the vocabulary's function of that name by default."""
     name = facts.pop("name", ufunc.__name__)
     operands = ("x", "y", "z")[: ufunc.nin]
-    if _makes_half(ufunc):
-        facts["otherwise"] = _half_record(ufunc, name, operands).name
 
     def same_name(s: Any, *elements: Any) -> Any:
         return getattr(s, name)(*elements)
@@ -66,39 +63,9 @@ def ufunc_record(
         lower=Pointwise(element or same_name, loop=loop_of(ufunc)),
         accepts_out=True,
         tags=UFUNC | facts.pop("tags", frozenset()),
-        label=ufunc.__name__,
+        label=facts.pop("label", ufunc.__name__),
         samples=samples or (ONE if ufunc.nin == 1 else TWO),
         **facts,
-    )
-
-
-def _makes_half(ufunc: np.ufunc) -> bool:
-    """Whether the ufunc has no loop for 8-bit integers, so that they become float16."""
-    try:
-        return ufunc.resolve_dtypes((*[np.dtype("i1")] * ufunc.nin, None))[-1] == np.float16
-    except TypeError:
-        return False
-
-
-def _half_record(ufunc: np.ufunc, name: str, operands: tuple[str, ...]) -> Op:
-    """NumPy's own loop, for bools and 8-bit integers of which it makes float16."""
-
-    def infer(*types: Any) -> ArrayType:
-        dtype = resolve_any(ufunc, *types)[-1]
-        if dtype != np.float16:
-            raise CannotInfer(f"{ufunc.__name__} gives {dtype}")
-        return elementwise(dtype, types)
-
-    return define(
-        name=f"half_{name}",
-        signature=f"{', '.join(operands)}, /",
-        operands=operands,
-        infer=infer,
-        reference=ufunc,
-        source=f"np.{ufunc.__name__}({', '.join(f'{{{k}}}' for k in range(ufunc.nin))})",
-        lower=Extern(),
-        label=ufunc.__name__,
-        samples=(([0, 1, 1],) * ufunc.nin,),
     )
 
 
@@ -143,6 +110,121 @@ def _infer_reciprocal(x: Any) -> Any:
 ufunc_record(np.reciprocal, infer=_infer_reciprocal)
 
 
+def _not_half(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Inference of what NumPy computes for float16 in float16."""
+
+    def infer(*operands: Any) -> Any:
+        if resolve(ufunc, *operands)[0] == np.float16:
+            raise CannotInfer(f"{ufunc.__name__} of float16 is left to NumPy")
+        return like_ufunc(ufunc)(*operands)
+
+    return infer
+
+
+ufunc_record(np.nextafter, infer=_not_half(np.nextafter))
+
+
+def _spacing(s: Any, x: Any) -> Any:
+    """Infinity has none, and raises nothing."""
+    is_infinite = s.isinf(x)
+    return s.where(is_infinite, s.constant(np.nan, x.dtype), s.spacing(s.where(is_infinite, s.constant(0, x.dtype), x)))
+
+
+ufunc_record(np.spacing, _spacing, infer=_not_half(np.spacing))
+INTEGERS = (([0, 4, -6, 12, 35], [0, 6, 4, 0, -14]),)
+ufunc_record(np.gcd, samples=INTEGERS)
+ufunc_record(np.lcm, samples=INTEGERS)
+ufunc_record(np.bitwise_count, samples=(([0, 1, -7, 255],),))
+ufunc_record(
+    np.ldexp,
+    lambda s, x, y: s.ldexp(x, s.cast(y, x.dtype)),
+    samples=(([0.5, -3.0, 1e300], np.array([3, -2, 9])),),
+)
+
+
+# Two results ----------------------------------------------------------------------------------------------------
+def _modf(graph: Any, x: Any) -> Any:
+    """``np.modf``: what is behind the point, and what is before it, both with the sign of x."""
+    dtype = np.modf.resolve_dtypes((require_value(operand_type(x), "modf").dtype, None, None))[0]
+    if x.type.dtype != dtype:
+        x = graph.call("astype", x, dtype=dtype)
+    finite = graph.call("where", graph.call("isinf", x), 0.0, x)
+    fraction = graph.call("subtract", finite, graph.call("trunc", finite))
+    return graph.call("copysign", fraction, x), graph.call("trunc", x)
+
+
+def _frexp_record(name: str, part: int) -> None:
+    """One of the results of ``np.frexp``."""
+
+    def infer(x: Any) -> Any:
+        loop = resolve(np.frexp, x)
+        return elementwise(loop[1 + part], (x,))
+
+    define(
+        name=name,
+        signature="x, /",
+        operands=("x",),
+        infer=infer,
+        reference=lambda x: np.frexp(x)[part],
+        source=f"np.frexp({{0}})[{part}]",
+        lower=Pointwise(lambda s, x: getattr(s, name)(x), loop=loop_of(np.frexp)),
+        tags=QUIET,
+        label="frexp",
+        samples=ONE,
+    )
+
+
+_frexp_record("frexp_mantissa", 0)
+_frexp_record("frexp_exponent", 1)
+
+
+def _frexp(graph: Any, x: Any) -> Any:
+    return graph.call("frexp_mantissa", x), graph.call("frexp_exponent", x)
+
+
+def _infer_quotient(x: Any, y: Any) -> Any:
+    result = like_ufunc(np.floor_divide)(x, y)
+    if result.dtype.kind not in "iu":
+        raise CannotInfer("divmod of floats warns as one operation")
+    return result
+
+
+ufunc_record(
+    np.floor_divide,
+    lambda s, x, y: s.floor_divide(x, y),
+    infer=_infer_quotient,
+    name="divmod_quotient",
+    label="divmod",
+    calls=(),
+    tags=DIVIDES,
+)
+
+
+def _divmod(graph: Any, x: Any, y: Any) -> Any:
+    """``np.divmod`` of integers; the quotient warns for both results."""
+    quotient = graph.call("divmod_quotient", x, y)
+    if is_literal(y) and y != 0:
+        return quotient, graph.call("remainder", x, y)
+    is_zero = graph.call("equal", y, 0)
+    rest = graph.call("remainder", x, graph.call("where", is_zero, 1, y))
+    rest = graph.call("where", is_zero, 0, rest)
+    return quotient, rest if rest.type.ndim else graph.call("scalar", rest)
+
+
+for _name, _signature, _function, _expand in (
+    ("modf", "x, /", np.modf, _modf),
+    ("frexp", "x, /", np.frexp, _frexp),
+    ("divmod", "x, y, /", np.divmod, _divmod),
+):
+    define(
+        name=_name,
+        signature=_signature,
+        operands=tuple(_signature.replace(", /", "").split(", ")),
+        calls=(_function,),
+        expand=_expand,
+    )
+
+
 # Rounding: integers are whole already ---------------------------------------------------------------------------
 def _whole(name: str) -> Callable[..., Any]:
     def element(s: Any, x: Any) -> Any:
@@ -158,8 +240,9 @@ for _ufunc in (np.floor, np.ceil, np.trunc, np.rint):
 # Angles: a product with a constant that is rounded in the element's own dtype -----------------------------------
 def _scaled(numerator: float, denominator: float) -> Callable[..., Any]:
     def element(s: Any, x: Any) -> Any:
-        factor = x.dtype.type(numerator) / x.dtype.type(denominator)
-        return s.multiply(x, s.constant(factor, x.dtype))
+        wide = s.cast(x, np.dtype("f4")) if x.dtype == np.float16 else x
+        factor = wide.dtype.type(numerator) / wide.dtype.type(denominator)
+        return s.multiply(wide, s.constant(factor, wide.dtype))
 
     return element
 

@@ -93,6 +93,8 @@ def working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
     asked = given_dtype(asked)
     if name in ("mean", "var", "std") and asked.kind != "f":
         raise CannotInfer(f"{name} in {asked}")
+    if name == "mean" and dtype == np.float16 == asked:
+        raise CannotInfer("a mean that is rounded to float16 on the way")
     if dtype.kind == "f" and asked.kind != "f":
         raise CannotInfer(f"{name} of {dtype} in {asked} casts each element")
     return None if asked == natural_dtype(name, dtype) else asked
@@ -147,7 +149,7 @@ def _canonical_argument(a: Any, axis: Any, keepdims: Any) -> dict[str, Any]:
     if isinstance(axes, ListLiteral):
         raise CannotInfer("the axis is a list")
     if not isinstance(axes, tuple):
-        axes = (one_axis(axes, base.ndim),) if base.ndim else ()
+        axes = (one_axis(axes, max(base.ndim, 1)),)[: base.ndim]
     return {"axis": axes, "keepdims": flag(keepdims, "keepdims")}
 
 
@@ -217,6 +219,9 @@ def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) 
 
 
 def _expand_mean(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
+    if dtype is None and a.type.dtype == np.float16:
+        total = _sum(graph, a, axis, np.dtype("f4"), keepdims)
+        return graph.call("astype", _quotient(graph, total, count(a.type, axis)), dtype=np.dtype("f2"))
     return _quotient(graph, _sum(graph, a, axis, dtype, keepdims), count(a.type, axis))
 
 

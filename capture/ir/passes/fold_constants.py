@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Graph, Node, Transformer
+from capture.ir.op import ListLiteral
 from capture.ir.passes.aliasing import escaping, repeats, written
 from capture.ir.shapes import product
 from capture.ir.types import ArrayType, type_of
@@ -56,7 +57,7 @@ def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | No
         warnings.simplefilter("error")
         try:
             value = node.op.reference(*values, **node.params)  # type: ignore[misc]
-        except (ArithmeticError, ValueError, Warning):
+        except (ArithmeticError, ValueError, TypeError, LookupError, Warning):
             return None
     return value if type_of(value) == node.type else None
 
@@ -64,4 +65,6 @@ def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | No
 def _values(value: Any) -> Any:
     if isinstance(value, Node):
         return value.args[0]
-    return tuple(map(_values, value)) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    return ListLiteral(map(_values, value)) if type(value) is ListLiteral else tuple(map(_values, value))

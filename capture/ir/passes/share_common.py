@@ -57,7 +57,7 @@ def _warns_at_its_line(node: Node) -> bool:
 def freeze(value: Any) -> Hashable:
     """A key that tells 1 from 1.0 and True, and 0.0 from -0.0."""
     if isinstance(value, tuple):
-        return tuple(map(freeze, value))
+        return (type(value), *map(freeze, value))
     if isinstance(value, float):
         return (float, repr(value))
     return (type(value), value)

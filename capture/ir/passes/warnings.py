@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Node, buffer, map_nodes
-from capture.ir.op import Gather, Join, Leave, Measure, ViewOf
+from capture.ir.op import Gather, Join, Leave, Measure, Part, ViewOf
 from capture.ir.types import ArrayType, NumberType
 
 QUIET, DIVIDES = "quiet", "divides"
-_SILENT = (ViewOf, Join)
+_SILENT = (ViewOf, Join, Part)
 _RAISING = (Gather, Leave, Measure)
 
 
@@ -52,5 +52,7 @@ def _dtype(operand: Any) -> np.dtype | None:
 
 
 def _cast_may_warn(source: np.dtype, target: np.dtype) -> bool:
-    """Floats overflow narrower floats, and are invalid where an integer cannot hold them."""
+    """Floats overflow narrower floats, and are invalid where an integer cannot hold them; integers overflow float16."""
+    if target == np.float16 and source.kind in "iu":
+        return source.itemsize > (2 if source.kind == "i" else 1)
     return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
