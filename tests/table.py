@@ -77,7 +77,9 @@ np.linalg.norm(x) | np.broadcast_to(x, (2, *x.shape)) | np.expand_dims(x, 0) | n
 np.atleast_2d(x) | np.count_nonzero(x) | np.partition(x, 0) | np.cross(x, y) | np.kron(x, y) | np.tensordot(x, y, 1)
 np.trapezoid(x) | np.gradient(x) | np.average(x) | np.append(x, y) | np.vander(x) | np.polyval(x, 2) | np.isreal(x)
 np.angle(x) | np.sinc(x) | np.cov(x) | np.histogram(x, 3) | np.pad(x, 1) | np.trace(x)
-np.linalg.det(x) | np.interp(x, [0, 1], [1, 2])
+np.linalg.det(x) | np.interp(x, [0, 1], [1, 2]) | x[m] | x[[0, -1]] | np.take(x, [0, 0]) | np.take(x, 99)
+np.cumsum(x, axis=0) | np.cumprod(x) | np.nansum(x) | np.nanmax(x) | np.nancumsum(x, axis=-1) | np.nanmean(x)
+np.add.at(o, 0, 1) | np.maximum.at(o, [0, 0], 2) | np.compress([True], x) | np.select([m], [x]) | np.triu(x)
 """
 
 

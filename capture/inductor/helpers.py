@@ -148,10 +148,11 @@ static inline f32 wide(f16 half)
 }
 """,
     "narrow": """\
-/* To nearest, ties to even. */
+/* To nearest, ties to even. What is too large is multiplied, so that the processor notes an overflow. */
 static inline f16 narrow(f32 number)
 {
     union { f32 number; u32 bits; } given = { number }, small;
+    given.number *= (given.bits & 0x7fffffff) >= 0x477ff000 ? 0x1p127f : 1.0f;
     const u32 size = given.bits & 0x7fffffff;
     small.bits = size;
     small.number += 0.5f;  /* a denormal result lies in the lowest bits of this sum */
