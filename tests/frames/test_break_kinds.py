@@ -35,7 +35,7 @@ def call(x):
 
 
 def op(x):
-    return np.sort(x + 1, kind="stable")
+    return (x + 1).astype(object)
 
 
 def branch(x):
