@@ -25,6 +25,7 @@ from capture.frames import frontend, hook
 from capture.frames.dims import declare
 from capture.frames.libraries import is_library
 from capture.frames.settings import Record, Runner, Settings
+from capture.frames.suspending import OTHERS
 from capture.frames.values import special
 from capture.ir.graph import Graph
 from capture.report import Report, describe_kernel, make_report
@@ -93,8 +94,8 @@ def _compiled(fn: Any, settings: Settings) -> Any:
 
 
 def _entry(function: types.FunctionType, settings: Settings) -> Any:
-    """The entry of a function; generator and coroutine functions are left alone, and so given back as they are."""
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    """The entry of a function; coroutine functions are left alone, and so given back as they are."""
+    if function.__code__.co_flags & OTHERS:
         return function
     if isinstance(settings.dynamic, Mapping):
         settings = replace(settings, dynamic=declare(function, settings.dynamic))

@@ -28,6 +28,7 @@ import numpy as np
 from capture import config
 from capture.frames import frontend, hook
 from capture.frames.settings import Record, Settings
+from capture.frames.suspending import makes_generators
 
 PATIENCE = 4000
 """Instructions without array work that are evaluated in one go."""
@@ -274,7 +275,8 @@ class Judge:
         if self.record.graphs:
             return variant if not plain or entry is not root or self._may_be_plain(root, arguments) else None
         self.tries -= 1
-        if plain or self.tries <= 0:
+        goes_on = root is not None and makes_generators(root.code)  # behind the next yield there may be some
+        if (plain and not goes_on) or self.tries <= 0:
             self._give_up(root, entry, arguments)
             return None
         return variant

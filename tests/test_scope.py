@@ -150,16 +150,29 @@ def test_own_code_is_never_captured():
     assert not scopes.Filter(frozenset({"capture.api"}), frozenset({"capture"})).wants("capture.api")
 
 
-def test_generators_run_as_they_are():
+def test_generators_are_captured_between_their_yields():
     def each(count):
         for index in range(count):
-            yield wave(X * index)
+            yield wave(X * index) + 1
 
     with capture.scope():
         found = list(each(3))
     for have, want in zip(found, each(3), strict=True):
         assert_same(have, want)
-    assert graphs(wave) >= 1
+    (made,) = variants(each)
+    assert len(made.info.settings.record.graphs) >= 1
+
+
+def test_generators_without_array_work_are_left_alone():
+    def each(count):
+        for index in range(count):
+            yield str(index) + "."
+
+    with capture.scope():
+        for _ in range(3):
+            assert list(each(3)) == ["0.", "1.", "2."]
+    assert graphs(each) == 0
+    assert variants(each) == []
 
 
 # ---- nesting, threads, exceptions ----

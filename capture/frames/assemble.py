@@ -62,6 +62,7 @@ from capture.frames.encode import (
     handler_entries,
     location_table,
 )
+from capture.frames.hook import Region
 from capture.frames.origins import origin, origin_offset, passed_cell, remember_origin
 from capture.frames.preserve import (
     Diversions,
@@ -78,6 +79,10 @@ __all__ = ["Assembler", "Label", "Lasti", "Resume", "Slot", "check", "resume_at"
 
 
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+_MAKES_GENERATOR = frozenset({"RETURN_GENERATOR", "POP_TOP"})
+"""What stands before the RESUME of a generator, and is no part of a function."""
 
 
 class Slot(Enum):
@@ -111,13 +116,14 @@ class Resume(NamedTuple):
 class Assembler:
     """Writes code that replaces ``code``: same parameters, flags, names, file, free variables.
 
-    With ``parameters`` given it writes a resume function instead, which takes those. Every emitter appends one
-    instruction (or the few that it takes on this version) at the position set by ``at`` and in the regions set by
-    ``covered_by``; indices are those of ``decode(code)``.
+    With ``parameters`` given it writes a resume function instead, which takes those. An ``outline`` is a generator's
+    code as that of a plain function. Every emitter appends one instruction (or the few that it takes on this version)
+    at the position set by ``at`` and in the regions set by ``covered_by``; indices are those of ``decode(code)``.
     """
 
-    def __init__(self, code: CodeType, parameters: Sequence[str] | None = None) -> None:
+    def __init__(self, code: CodeType, parameters: Sequence[str] | None = None, outline: bool = False) -> None:
         self.code = code
+        self.outline = outline
         self.source: Code = decode(code)
         self.parameters = None if parameters is None else tuple(parameters)
         self._arguments = tuple(passed_cell(name) if name in self.source.free else name for name in parameters or ())
@@ -147,7 +153,13 @@ class Assembler:
         """Up to RESUME as in the original; a resume function gets its cells made."""
         for instruction in self.source.instructions:
             self._position = instruction.position
-            if self.parameters is None or instruction.op in ("COPY_FREE_VARS", "RESUME"):
+            if self.parameters is not None:
+                if instruction.op in ("COPY_FREE_VARS", "RESUME"):
+                    self._write_native(instruction)
+            elif not self.outline:
+                with self.covered_by(instruction.index):
+                    self._write_native(instruction)
+            elif instruction.op not in _MAKES_GENERATOR:
                 self._write_native(instruction)
             if instruction.op == "RESUME":
                 break
@@ -173,6 +185,17 @@ class Assembler:
         else:
             label = self._body_label(self.source.instructions[region.target].offset)
             self._handler = Handler(label, region.depth, region.lasti)
+        try:
+            yield
+        finally:
+            self._handler = outer
+
+    @contextmanager
+    def handled_at(self, label: Label, depth: int | None = None) -> Iterator[None]:
+        """What is written inside is handled at ``label``, with the stack cut to ``depth``, or to what it is now."""
+        outer, depth = self._handler, (self._depth or 0) if depth is None else depth
+        label.depth = depth + 1
+        self._handler = Handler(label, depth, False)
         try:
             yield
         finally:
@@ -498,11 +521,7 @@ class Assembler:
         """In a resume function: rebuild the operand stack from the parameters."""
         for i, slot in enumerate(stack):
             if isinstance(slot, Lasti):
-                # An object of its own: it becomes the right number when the layout is known.
-                index = len(self._consts)
-                self._consts.append(None)
-                self._places.append((index, self.source.instructions[slot.index].offset))
-                self.plain("LOAD_CONST", index)
+                self.push_place(slot.index)
             elif slot is Slot.NULL:
                 self.push_null()
             else:
@@ -510,6 +529,14 @@ class Assembler:
                 if slot is Slot.HANDLED:
                     self.plain("PUSH_EXC_INFO")
                     self.pop_top()
+
+    def push_place(self, index: int) -> None:
+        """Push the place of the original's instruction ``index``, as CPython counts."""
+        # An object of its own: it becomes the right number when the layout is known.
+        const = len(self._consts)
+        self._consts.append(None)
+        self._places.append((const, self.source.instructions[index].offset))
+        self.plain("LOAD_CONST", const)
 
     # --------------------------------------------------------------------------------------- build
     def build(self) -> CodeType:
@@ -557,7 +584,7 @@ class Assembler:
         if keeps_body and self.parameters is not None:
             prepare(decoded)
             remember_origin(built, self.source)
-        return check(built, decoded)
+        return built if self.outline else check(built, decoded)
 
     def _diversions(self) -> Diversions:
         ahead = origin_offset(self.code)
@@ -574,6 +601,8 @@ class Assembler:
         if self.parameters is None:
             varnames = (*code.co_varnames, *self._added)
             changes: dict[str, Any] = {"co_varnames": varnames, "co_nlocals": len(varnames)} if self._added else {}
+            if self.outline:
+                changes["co_flags"] = code.co_flags & ~GENERATORS
         else:
             others = (name for name in (*code.co_varnames, *self._added) if name not in self._arguments)
             varnames = (*self._arguments, *others)
@@ -649,6 +678,6 @@ def check(code: CodeType, decoded: Code | None = None) -> CodeType:
     arguments = code.co_argcount + code.co_kwonlyargcount
     arguments += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     missing = decoded.required_locals(0) - set(code.co_varnames[:arguments])
-    if missing:
+    if missing and not any(type(value) is Region for value in code.co_consts):  # which binds them out of sight
         raise InternalError(f"{code.co_qualname} reads {', '.join(sorted(missing))} without a value")
     return code

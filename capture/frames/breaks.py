@@ -27,6 +27,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "depth": "calls nested too deep to be evaluated inline",
         "number": "a number that is another one at each call decides what is computed",
         "generator": "a generator that must exist as an object, or something that is done to it",
+        "yield": "a yield of a generator that exists as an object; what is before and behind it is captured",
         "size": "a graph or a result that would become too large",
         "requested": "capture.graph_break() was called",
         "disabled": "a function marked with capture.disable was called",
@@ -47,7 +48,8 @@ HINTS: Mapping[str, str] = MappingProxyType(
         "write": "return the new value instead of changing an object of the caller",
         "overlap": "pass arrays that do not overlap, or copy one of them",
         "order": "do it before the write",
-        "generator": "consume the generator where it is made, or yield arrays that are computed elsewhere",
+        "generator": "consume the generator where it is made to have one graph; its pieces are captured all the same",
+        "yield": "consume the generator in the compiled code that makes it to have one graph",
     }
 )
 

@@ -35,6 +35,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from capture.errors import InternalError
+from capture.frames._hook import spare
 from capture.frames.versions import (
     DIALECT,
     SLOT_ARGUMENTS,
@@ -349,7 +350,11 @@ class Code:
 
     @cached_property
     def _live(self) -> list[int]:
-        return _flow_back(self, lambda i: i.op in READS, lambda i: i.op in WRITES)
+        return _flow_back(self, self._reads, lambda i: i.op in WRITES)
+
+    def _reads(self, instruction: Instruction) -> bool:
+        """Whether an instruction needs what a slot holds: not if it is only kept for the sake of its end."""
+        return instruction.op in READS and self.instructions[instruction.index - 1].arg is not spare
 
     @cached_property
     def _required(self) -> list[int]:

@@ -19,7 +19,7 @@ from typing import Any
 from capture import config, debug, log
 from capture.errors import InternalError, RecompileLimitWarning, ShapeConstraintError, ToolchainError, Unsupported
 from capture.frames.assemble import Assembler, Label
-from capture.frames.breaks import Again, BreakRecord, record
+from capture.frames.breaks import Again, BreakRecord, GraphBreak, record
 from capture.frames.bytecode import decode, decode_once
 from capture.frames.changing import changing_places
 from capture.frames.dims import Declared
@@ -32,6 +32,7 @@ from capture.frames.rebuild import Builder, Needs, Templates, with_slots
 from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
+from capture.frames.suspending import generator_of, makes_generators, suspending_code
 from capture.frames.trace import Trace, trace_frame
 from capture.frames.unsteady import unsteady_places
 from capture.frames.values import special
@@ -64,11 +65,14 @@ def compile_frame(
     entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings
 ) -> Variant | None:
     """A variant for this call, or None to run it plainly."""
-    refused = why_not_inline(function.__code__) or special.is_disabled(function)
+    suspends = makes_generators(function.__code__)
+    refused = why_not_inline(function.__code__, suspends) or special.is_disabled(function)
     if refused or not _may_compile(entry, function, arguments, settings):
         entry.plain = True
         return None
     try:
+        if suspends:
+            return generator_variant(entry, function, arguments, settings)
         compilation = _Compilation(entry, function, arguments, settings)
         try:
             variant = compilation.variant()
@@ -91,6 +95,28 @@ def compile_frame(
         log.fallback(function.__code__, _fallback_words(function, error))
         entry.plain = True
         return None
+
+
+def generator_variant(
+    entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings
+) -> Variant | None:
+    """What makes generators whose frames are plain, with captured pieces between the yields; None: there are none."""
+    generator = generator_of(function.__code__)
+    if generator is None:
+        entry.plain = True
+        return None
+    code = function.__code__
+    where = code.co_filename, generator.first_yield, code.co_qualname
+    found = record(GraphBreak(f"a generator of {code.co_name} stops here for its next item", "yield"), [where])
+    if settings.fullgraph:
+        raise Unsupported(f"the function is not one graph\n{found}")
+    if settings.record.add_break(where, found):
+        log.emit("breaks", lambda: str(found))
+    info = VariantInfo((), None, None, found, settings, runs_of_graphs(settings.record))
+    replacement = suspending_code(function, generator, settings, on_piece)
+    variant = Variant(compile_guards(())[0], replacement, None, True, info)
+    settings.record.variants.append(variant)
+    return settings.judge(entry, arguments, variant) if settings.judge is not None else variant
 
 
 def _fallback_words(function: FunctionType, error: Exception) -> str:
@@ -287,7 +313,7 @@ class _Compilation:
         """Nothing to compute with arrays: the plain code, as long as these guards hold."""
         program, _ = compile_guards(guards)
         code = self.function.__code__.replace()  # frames of the original can still be captured
-        return Variant(program, code, None, False, info, self.trace.kept)
+        return Variant(program, code, None, self.trace.makes_generators, info, self.trace.kept)
 
     def _with_code(self, code: CodeType, guards: Sequence[Guard], info: VariantInfo) -> Variant:
         direct, program = None, compile_guards(guards)[0]
@@ -295,7 +321,8 @@ class _Compilation:
             found = self._template(guards)
             if found is not None:
                 program, direct = found
-        return Variant(program, code, direct, self.handover is not None, info, self.trace.kept)
+        native = self.handover is not None or self.trace.makes_generators
+        return Variant(program, code, direct, native, info, self.trace.kept)
 
     def _template(self, guards: Sequence[Guard]) -> tuple[Any, Any] | None:
         """Guard program and template for a call that needs no Python frame, where the result allows it."""
@@ -358,6 +385,15 @@ class _Compilation:
 def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The miss callback of resume functions: their settings are those of the function they resume."""
     return compile_call(entry, arguments, entry.info)
+
+
+def on_piece(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
+    """The same for a piece of a generator, which goes on in the generator's frame if there is nothing to gain."""
+    variant = on_miss(entry, arguments)
+    pointless = variant is not None and variant.info.graph is None and not variant.native
+    if pointless and entry.variants and all(known.info.graph is None and not known.native for known in entry.variants):
+        entry.plain = True
+    return variant
 
 
 def compile_call(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -> Variant | None:

@@ -25,8 +25,10 @@ from typing import Any, NamedTuple
 
 from capture.frames import _hook
 from capture.frames._hook import (
+    UNBOUND,
     Continuation,
     Entry,
+    Region,
     Variant,
     WeakEntry,
     arm,
@@ -42,15 +44,19 @@ from capture.frames._hook import (
     forget_scope,
     leave_scope,
     mark,
+    region_left,
     set_in_scope,
     set_process_scope,
+    spare,
     watch_function,
 )
 
 __all__ = [
+    "UNBOUND",
     "CodeRecord",
     "Continuation",
     "Entry",
+    "Region",
     "Variant",
     "WeakEntry",
     "arm",
@@ -70,11 +76,13 @@ __all__ = [
     "mark",
     "nested",
     "quiet",
+    "region_left",
     "reset",
     "set_callbacks",
     "set_in_scope",
     "set_nested",
     "set_process_scope",
+    "spare",
     "watch_function",
 ]
 

@@ -20,10 +20,11 @@ from typing import Any
 
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot
-from capture.frames.bytecode import JUMPS, TERMINATORS, Code, decode
-from capture.frames.hook import Continuation, begin_quiet, end_quiet
+from capture.frames.bytecode import Code, decode
+from capture.frames.hook import UNBOUND, Continuation, begin_quiet, end_quiet
 from capture.frames.resume import Namespace, Resumes
 from capture.frames.settings import Settings
+from capture.frames.zones import handled
 
 _PASSED_OVER = frozenset({"POP_TOP", "NOP"})
 _NAME_CLEARED = frozenset({"DELETE_FAST", "DELETE_DEREF", "DELETE_GLOBAL"})
@@ -32,40 +33,14 @@ _POINTLESS = frozenset({"RERAISE", "RETURN_VALUE"})
 
 def ends_of_handlers(code: Code) -> tuple[int, ...]:
     """Instructions before which a handler has been left and no exception is being handled, past its clean-up."""
-    handled = _handled(code)
+    handling = handled(code)
     found = set()
     for instruction in code.instructions:
-        if instruction.op == "POP_EXCEPT" and len(handled[instruction.index] or ()) == 1:
+        if instruction.op == "POP_EXCEPT" and len(handling[instruction.index] or ()) == 1:
             index = _behind_clean_up(code, instruction.index + 1)
-            if index is not None and code.instructions[index].resumable:
+            if index is not None and code.instructions[index].resumable and code.instructions[index].arg is not UNBOUND:
                 found.add(index)
     return tuple(sorted(found))
-
-
-def _handled(code: Code) -> list[frozenset[int] | None]:
-    """Before each instruction the stack slots that hold what was handled before; None where control never comes."""
-    depths = code.depths()
-    found: list[frozenset[int] | None] = [None] * len(code)
-    waiting: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
-    while waiting:
-        index, slots = waiting.pop()
-        known, depth = found[index], depths[index]
-        if depth is None or (known is not None and slots <= known):
-            continue
-        slots = found[index] = slots | (known or frozenset())
-        instruction = code.instructions[index]
-        region = code.region_at(index)
-        if region is not None and instruction.op != "PUSH_EXC_INFO":
-            waiting.append((region.target, frozenset(slot for slot in slots if slot < region.depth)))
-        if instruction.op == "PUSH_EXC_INFO":
-            slots |= {depth - 1}
-        elif instruction.op == "POP_EXCEPT":
-            slots -= {max(slots, default=-1)}
-        if instruction.op in JUMPS:
-            waiting.append((instruction.arg, slots))
-        if instruction.op not in TERMINATORS:
-            waiting.append((index + 1, slots))
-    return found
 
 
 def _behind_clean_up(code: Code, index: int) -> int | None:

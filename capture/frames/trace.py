@@ -29,6 +29,7 @@ from capture.frames.stores import Store, in_order
 from capture.frames.tracer import FrameState, Tracer
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.functions import CellValue
+from capture.frames.values.generators import NEW
 from capture.frames.values.numbers import Specialise
 from capture.frames.values.sizes import OpenSize
 from capture.ir.graph import Graph
@@ -57,6 +58,7 @@ class Trace:
     numbers: frozenset[Source]  # those that change and were operands of what broke
     evaluated: int  # instructions
     kept: int  # of these are in what runs
+    makes_generators: bool  # that have not begun: they may come to exist
 
 
 def trace_frame(
@@ -165,4 +167,5 @@ def _trace_once(tracer: Tracer) -> Trace:
         numbers,
         tracer.evaluated,
         tracer.kept,
+        any(generator.phase == NEW for generator in tracer.generators),
     )

@@ -287,8 +287,9 @@ class Tracer:
             return False
         frame = self.frames[-1]
         nodes, changes, _, _ = frame.marks
-        self.graph.truncate(nodes)
-        self.journal.undo(changes)
+        if not (isinstance(stop, Raised) and stop.late):
+            self.graph.truncate(nodes)
+            self.journal.undo(changes)
         frame.stack[:], frame.locals = frame.saved_stack, dict(frame.saved_locals)
         if not again:
             self.journal.set(value, "number", self.raised)

@@ -150,7 +150,7 @@ PROVOKED = {
     disabled: lambda: (numbers(3),),
 }
 """One call is enough, and it can be made with ``fullgraph``."""
-OTHERS = {"forced", "number", "overlap", "resume"}
+OTHERS = {"forced", "number", "overlap", "resume", "yield"}
 
 
 @pytest.mark.parametrize("function", PROVOKED, ids=lambda function: function.__name__)
@@ -178,6 +178,18 @@ def test_fullgraph_says_what_is_unsupported(function, capsys):
 
 def test_no_kind_is_without_a_test():
     assert {function.__name__ for function in PROVOKED} | OTHERS == KINDS.keys()
+
+
+def test_a_yield():
+    def yields(x):
+        y = x * 2
+        yield y + 1
+
+    run = captured(yields)
+    assert len(list(run.entry(numbers(3)))) == 1
+    assert (run.kinds, run.graphs) == (["yield"], 1)
+    with pytest.raises(Unsupported, match=r"(?s)yields: .+ \[yield\]\n  hint: "):
+        captured(yields, fullgraph=True).entry(numbers(3))
 
 
 def test_a_forced_break():

@@ -191,12 +191,23 @@ call_bound(PyObject *function, PyObject *const *slots)
     return result;
 }
 
+/* A generator outlives the call: its frame holds the function, and so what owns the captured pieces. */
+static int
+keep_owner(PyFunctionObject *clone, Variant *variant)
+{
+    if (!(variant->code->co_flags & CO_GENERATOR)) {
+        return 0;
+    }
+    clone->func_dict = PyDict_New();
+    return clone->func_dict == NULL ? -1 : PyDict_SetItemString(clone->func_dict, "owner", variant->info);
+}
+
 PyObject *
-clone_function(PyObject *original, PyCodeObject *code)
+clone_function(PyObject *original, Variant *variant)
 {
     PyFunctionObject *function = (PyFunctionObject *)original;
     PyFunctionObject *clone = (PyFunctionObject *)PyFunction_NewWithQualName(
-        (PyObject *)code, function->func_globals, function->func_qualname);
+        (PyObject *)variant->code, function->func_globals, function->func_qualname);
     if (clone == NULL) {
         return NULL;
     }
@@ -206,5 +217,8 @@ clone_function(PyObject *original, PyCodeObject *code)
     Py_XSETREF(clone->func_builtins, Py_NewRef(function->func_builtins));
     Py_XSETREF(clone->func_defaults, Py_XNewRef(function->func_defaults));
     Py_XSETREF(clone->func_kwdefaults, Py_XNewRef(function->func_kwdefaults));
+    if (keep_owner(clone, variant) < 0) {
+        Py_CLEAR(clone);
+    }
     return (PyObject *)clone;
 }

@@ -11,11 +11,13 @@
 #endif
 #include <Python.h>
 #undef _PyGC_FINALIZED
+#include "internal/pycore_ceval.h"
 #include "internal/pycore_code.h"
 #include "internal/pycore_dict.h"
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"
+#include "internal/pycore_runtime.h"
 #include <structmember.h>
 #undef _PyGC_FINALIZED
 
@@ -154,6 +156,19 @@ recursion_leave(PyThreadState *tstate, int taken)
 {
 #if PY_VERSION_HEX >= 0x030C0000
     tstate->c_recursion_remaining -= taken;
+#endif
+}
+
+/* ---- signals ---- */
+
+/* Whether the evaluation loop is about to run the handlers of signals. */
+static inline bool
+signals_pending(PyThreadState *tstate)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (_Py_atomic_load_uintptr_relaxed(&tstate->eval_breaker) & _PY_SIGNALS_PENDING_BIT) != 0;
+#else
+    return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0;
 #endif
 }
 

@@ -36,7 +36,7 @@ entry_add(Entry *entry, Variant *variant)
     entry->rows = rows;
     PyObject *clone = NULL;
     if (!entry->of_frames) {
-        clone = clone_function(entry->function, variant->code);
+        clone = clone_function(entry->function, variant);
         if (clone == NULL) {
             return -1;
         }

@@ -274,14 +274,15 @@ free_locals(_PyInterpreterFrame *frame)
 static PyObject *
 run_variant(PyThreadState *tstate, _PyInterpreterFrame *frame, Variant *variant)
 {
-    if (replace_code(tstate, frame, variant->code)) {
+    /* CPython makes a generator as large as the code of its function asks for. */
+    if (!(variant->code->co_flags & CO_GENERATOR) && replace_code(tstate, frame, variant->code)) {
         PyObject *result = forward(tstate, frame, 0);
         if (result != NULL && Py_IS_TYPE(result, ContinuationType)) {
             free_locals(frame);
         }
         return result;
     }
-    PyObject *clone = clone_function(frame_function(frame), variant->code);
+    PyObject *clone = clone_function(frame_function(frame), variant);
     PyObject *result = clone == NULL ? NULL : call_bound(clone, frame->localsplus);
     Py_XDECREF(clone);
     return finish_frame(tstate, frame, result);
@@ -341,8 +342,8 @@ capture_frame(PyThreadState *tstate, _PyInterpreterFrame *frame, Record *record)
     return result != NULL && Py_IS_TYPE(result, ContinuationType) ? continuation_run(result) : result;
 }
 
-/* Generators are resumed many times, and module and class bodies keep their names in dicts. */
-bool
+/* Frames of generators go on many times, and module and class bodies keep their names in dicts. */
+static bool
 is_function_code(const PyCodeObject *code)
 {
     const int function = CO_OPTIMIZED | CO_NEWLOCALS;
@@ -350,10 +351,19 @@ is_function_code(const PyCodeObject *code)
     return (code->co_flags & (function | others)) == function;
 }
 
+/* Functions, and those that make generators: then it is the call that is captured. */
+bool
+is_capturable_code(const PyCodeObject *code)
+{
+    const int function = CO_OPTIMIZED | CO_NEWLOCALS;
+    const int others = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+    return (code->co_flags & (function | others)) == function;
+}
+
 static bool
 is_capturable(_PyInterpreterFrame *frame, PyCodeObject *code)
 {
-    return frame->owner == FRAME_OWNED_BY_THREAD && is_function_code(code);
+    return frame->owner == FRAME_OWNED_BY_THREAD && is_capturable_code(code);
 }
 
 /* Frames that the armed hook leaves alone for what they are. */

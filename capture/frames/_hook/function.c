@@ -95,7 +95,7 @@ find_entry(PyThreadState *tstate, PyFunctionObject *function, PyObject *const *a
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     Record *record;
     *keep = false;
-    if (!is_function_code(code) || stack_is_short()) {
+    if (!is_capturable_code(code) || stack_is_short()) {
         return NULL;
     }
     *keep = true;
@@ -148,7 +148,7 @@ decide_call(Entry *entry, PyObject *function, PyObject *const *args, size_t narg
 static PyObject *
 run_clone(PyThreadState *tstate, PyObject *function, Row *row, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *clone = clone_function(function, row->variant->code);
+    PyObject *clone = clone_function(function, row->variant);
     PyObject *result = clone == NULL ? NULL : call_function(tstate, clone, args, nargsf, kwnames, NULL);
     Py_XDECREF(clone);
     Py_DECREF(row->variant);
@@ -201,7 +201,7 @@ function_watch(PyFunctionObject *function)
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     Record *record = record_find(code);
     bool outside = record != NULL && (record->decision == REPLACEMENT || !record_may_be_inside(record, scopes_known));
-    if (!outside && is_function_code(code) && function->vectorcall == plain_vectorcall) {
+    if (!outside && is_capturable_code(code) && function->vectorcall == plain_vectorcall) {
         /* A function is given its code's version after it was announced here: with one, calls would be specialised. */
         code->co_version = 0;
         PyFunction_SetVectorcall(function, call_watched);

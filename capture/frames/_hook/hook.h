@@ -101,6 +101,14 @@ PyObject *entry_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObj
 
 PyObject *strong_entry(PyObject *entry); /* a new reference to the entry, given it or a weak one; TypeError if it is gone */
 
+/* ---- region.c ---- */
+
+/* A region needs some levels of recursion that the generator's own code would not. */
+#define FEW_LEVELS 8
+
+extern PyObject *unbound;
+PyObject *region_left(PyObject *module, PyObject *error);
+
 /* ---- continuation.c ---- */
 
 PyObject *continuation_run(PyObject *result); /* steals `result`; runs continuations until there is a value */
@@ -147,8 +155,8 @@ bool bind_arguments(PyFunctionObject *function, PyObject *const *args, Py_ssize_
 void packed_free(Packed *packed);
 /* Calls a function with values that were bound to its argument slots. */
 PyObject *call_bound(PyObject *function, PyObject *const *slots);
-/* A function that differs from `function` in its code only. */
-PyObject *clone_function(PyObject *function, PyCodeObject *code);
+/* A function that differs from `function` in its code only, which is the variant's. */
+PyObject *clone_function(PyObject *function, Variant *variant);
 
 /* ---- evalframe.c ---- */
 
@@ -164,7 +172,7 @@ bool hook_enter_scope(int scope);
 /* Leaves one of its scopes: from now on it is in `outer`, or in none if that is 0. */
 void hook_leave_scope(int outer);
 bool hook_set_process_scope(int scope);
-bool is_function_code(const PyCodeObject *code); /* of functions only, neither generators nor bodies of classes */
+bool is_capturable_code(const PyCodeObject *code); /* of functions and generators, not of classes and coroutines */
 void hook_after_fork(void);
 /* Calls a Python function whose frame is not to be captured itself. `given`, stolen, is NULL or the tuple that holds the
    arguments: it is given up as soon as the frame has them. */
@@ -292,7 +300,7 @@ typedef struct {
 } Counts;
 
 extern Counts counts;
-extern PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
-extern PyType_Spec entry_spec, variant_spec, continuation_spec, weak_entry_spec;
+extern PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType, *RegionType;
+extern PyType_Spec entry_spec, variant_spec, continuation_spec, weak_entry_spec, region_spec;
 
 #endif

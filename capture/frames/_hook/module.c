@@ -4,7 +4,7 @@
 
 Callbacks callbacks = {.nested = true};
 Counts counts;
-PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType;
+PyTypeObject *EntryType, *VariantType, *ContinuationType, *WeakEntryType, *RegionType;
 
 static PyObject *
 or_none(PyObject *object)
@@ -195,6 +195,12 @@ call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 }
 
 static PyObject *
+spare(PyObject *module, PyObject *value)
+{
+    return Py_NewRef(value);
+}
+
+static PyObject *
 after_fork(PyObject *module, PyObject *unused)
 {
     hook_after_fork();
@@ -264,6 +270,8 @@ static PyMethodDef methods[] = {
     {"mark", mark, METH_VARARGS, PyDoc_STR("mark(entry, of_scope, idle)\n--\n\n")},
     {"call_at_base", (PyCFunction)(void (*)(void))call_at_base, METH_FASTCALL,
      PyDoc_STR("call_at_base(function, *args)\n--\n\n")},
+    {"region_left", region_left, METH_O, PyDoc_STR("region_left(error)\n--\n\n")},
+    {"spare", spare, METH_O, PyDoc_STR("spare(value)\n--\n\n")},
     {"set_nested", set_nested, METH_O, PyDoc_STR("set_nested(on)\n--\n\n")},
     {"arm", arm, METH_NOARGS, PyDoc_STR("arm()\n--\n\n")},
     {"disarm", disarm, METH_NOARGS, PyDoc_STR("disarm()\n--\n\n")},
@@ -301,7 +309,13 @@ module_exec(PyObject *module)
     }
     if (add_type(module, &entry_spec, &EntryType) < 0 || add_type(module, &variant_spec, &VariantType) < 0 ||
         add_type(module, &continuation_spec, &ContinuationType) < 0 ||
-        add_type(module, &weak_entry_spec, &WeakEntryType) < 0) {
+        add_type(module, &weak_entry_spec, &WeakEntryType) < 0 || add_type(module, &region_spec, &RegionType) < 0) {
+        return -1;
+    }
+    if (unbound == NULL && (unbound = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type)) == NULL) {
+        return -1;
+    }
+    if (PyModule_AddObjectRef(module, "UNBOUND", unbound) < 0) {
         return -1;
     }
     continuation_ready();

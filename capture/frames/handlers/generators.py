@@ -10,8 +10,9 @@ from capture.frames.handlers.table import opcode
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.exceptions import ExceptionValue
-from capture.frames.values.generators import STOP_ITERATION, GeneratorValue
+from capture.frames.values.generators import GeneratorValue
 from capture.frames.values.iterators import IteratorValue
+from capture.frames.zones import STOP_ITERATION
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer

@@ -11,6 +11,8 @@ from capture.frames.handlers.table import opcode
 from capture.frames.peek import class_lacks
 from capture.frames.sources import Argument, Cell, CellOf, Contents
 from capture.frames.values.base import NULL, Lazy, Value
+from capture.frames.values.constants import Constant
+from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue
 
 if TYPE_CHECKING:
@@ -66,8 +68,13 @@ def swap(tracer: Tracer, frame: Frame, arg: int) -> None:
 def load_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
     value = frame.locals.get(arg)
     if value is None:
-        raise GraphBreak(f"the variable {arg!r} is not bound")
+        raise unbound(arg)
     frame.push(value)
+
+
+def unbound(name: str) -> Raised:
+    words = f"cannot access local variable '{name}' where it is not associated with a value"
+    return Raised(ExceptionValue(UnboundLocalError, (Constant(words),)), f"the variable {name!r} is not bound")
 
 
 @opcode("LOAD_FAST_AND_CLEAR", raw=True)

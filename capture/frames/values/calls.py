@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.hook import WeakEntry
+from capture.frames.hook import UNBOUND, WeakEntry, spare
 from capture.frames.origins import origin
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams, writers
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
-from capture.frames.values.base import NotConcrete, Opaque, Value
+from capture.frames.values.base import Lazy, NotConcrete, Opaque, Value
 from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
@@ -472,6 +472,8 @@ def call_known(
     """A call of an object known by identity that is no Python function."""
     if type(function) is WeakEntry:
         raise GraphBreak("the rest of a call that another break interrupted", "resume")
+    if function is spare:
+        return args[0] if isinstance(args[0], Lazy | Opaque) else Constant(UNBOUND)
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):

@@ -105,11 +105,15 @@ class OnStack(Value):
 
 
 class Raised(GraphBreak):
-    """An exception that Python raises here; a break unless a handler is known."""
+    """An exception that Python raises here; a break unless a handler is known.
 
-    def __init__(self, value: ExceptionValue, reason: str, kind: str = "python") -> None:
+    ``late`` says that what its instruction has done until then remains.
+    """
+
+    def __init__(self, value: ExceptionValue, reason: str, kind: str = "python", late: bool = False) -> None:
         super().__init__(reason, kind)
         self.value = value
+        self.late = late
 
 
 def raised(kind: type[BaseException], *args: Any) -> Raised:

@@ -24,6 +24,7 @@ from capture.frames.values.containers import call_row
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CodeValue
 from capture.frames.values.iterators import IteratorValue
+from capture.frames.zones import is_stop_iteration
 
 if TYPE_CHECKING:
     from capture.frames.bytecode import Code
@@ -56,12 +57,7 @@ class Suspended:
         region = self.code.region_at(self.index - 1)
         if region is None:
             return self.delegates
-        handler = self.code.instructions[region.target]
-        return self.delegates or (handler.op, handler.arg) != ("CALL_INTRINSIC_1", STOP_ITERATION)
-
-
-STOP_ITERATION = "STOPITERATION_ERROR"
-"""What covers the whole body of a generator: a StopIteration becomes a RuntimeError."""
+        return self.delegates or not is_stop_iteration(self.code, region.target)
 
 
 class GeneratorValue(IteratorValue):
@@ -169,7 +165,7 @@ def _stopped(generator: GeneratorValue) -> Raised:
     """StopIteration with what the generator returned."""
     returned = generator.returned
     args = () if isinstance(returned, Constant) and returned.value is None else (returned,)
-    return Raised(ExceptionValue(StopIteration, args), f"{generator.describe()} has ended")
+    return Raised(ExceptionValue(StopIteration, args), f"{generator.describe()} has ended", late=True)
 
 
 def _send(tracer: Tracer, generator: GeneratorValue, value: Value) -> Value:
