@@ -56,9 +56,9 @@ def is_fixed(cls: type) -> bool:
     return bool(type.__dict__["__flags__"].__get__(cls) & _FIXED)
 
 
-def type_name(kind: type) -> str:
-    """The name of a class, whatever its metaclass does."""
-    return type.__dict__["__name__"].__get__(kind)
+def type_name(kind: Any) -> str:
+    """The name of a class, whatever its metaclass does; of something else that stands in place of one, its text."""
+    return type.__dict__["__name__"].__get__(kind) if issubclass(type(kind), type) else brief(kind)
 
 
 def own_name(value: Any) -> str | None:

@@ -6,7 +6,7 @@ state behind that instruction. Resume functions are captured like any other func
 
 A break in an inlined call (root R at call k, callee C at instruction i) gives, in R's code,
 
-    restore R without the call's operands; value = ENTRY_C_i(C's stack and variables); Continuation(ENTRY_R_k+1, ...)
+    restore R without the call's operands; value = ENTRY_C_i((C's stack and variables)); Continuation(ENTRY_R_k+1, ...)
 
 with the call in R's own exception regions and at its line. With a frame M between them R calls ENTRY_M, a resume
 function that first calls ENTRY_C_i with a tuple of state it was given, inside M's regions, and goes on in M's body
@@ -103,7 +103,7 @@ class Resumes:
             with new.covered_by(index):
                 new.load_const(WeakEntry(inner.entry))
                 new.swap(2)
-                new.call_with()
+                new.call(1)
             new.jump_to_original(index + 1)
             assert new.parameters is not None
             self._keep(key, state.globals, new.build(), new.parameters, code)
@@ -226,7 +226,7 @@ class Handover:
             self._emit_native(new)
         else:
             with new.covered_by(index):
-                new.call_with()
+                new.call(1)
             self._emit_continuation(new, index + 1, [*template(self.stack), Slot.VALUE], self.root.locals)
 
     def _emit_call_operands(self, build: Builder) -> None:

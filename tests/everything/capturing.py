@@ -22,10 +22,9 @@ from capture.frames import frontend, hook
 from capture.frames.settings import Runner, Settings
 from capture.frames.values.binding import why_not_inline
 from capture.ir.graph import Graph
+from tests.everything.counting import LEFT_OUT
 
 OPTIONS = config.with_options({"strict": True})
-OURS = "capture.", "tests.everything"
-SCOPE = 1
 MOST_REASONS = 60
 
 
@@ -37,16 +36,13 @@ class Capturing:
         self.variants: list[hook.Variant] = []
         self.plain: Counter[str] = Counter()
         hook.set_nested(False)
-        hook.set_callbacks(self._miss, None)
-        hook.set_in_scope(is_wanted)
+        hook.set_callbacks(self._miss, is_wanted)
 
     def begin(self) -> None:
-        hook.enter_scope(SCOPE)
         hook.arm()
 
     def end(self) -> None:
         hook.disarm()
-        hook.leave_scope(0)
 
     def figures(self) -> dict[str, Any]:
         hook.set_callbacks(None, None)
@@ -85,9 +81,8 @@ def general(words: str) -> str:
     return re.sub(r"'[^']*'|0x[0-9a-f]+|\d+", "…", words)
 
 
-def is_wanted(code: CodeType, namespace: dict[str, Any], scope: int) -> bool:
-    module = namespace.get("__name__")
-    return not (type(module) is str and (module == "capture" or module.startswith(OURS)))
+def is_wanted(code: CodeType) -> bool:
+    return not code.co_filename.startswith(LEFT_OUT)
 
 
 def quietly(graph: Graph, examples: tuple[Any, ...]) -> Runner:

@@ -1,8 +1,8 @@
 /* A weak entry: what replacement code holds in place of an entry, to call it or to hand it to a Continuation.
 
    The garbage collector does not look into code objects. If they owned the entries of their resume functions, a loop of
-   continuations would never be freed. Calling one is calling the entry: no C function of its own stands between, which
-   CPython would count as a level of recursion. */
+   continuations would never be freed. Calling one, with a tuple of arguments, is calling the entry: no C function of its
+   own stands between, which CPython would count as a level of recursion. */
 #include "hook.h"
 
 typedef struct {
@@ -24,15 +24,40 @@ strong_entry(PyObject *entry)
     return found;
 }
 
+/* The items of a tuple in one of our own. The caller's stack holds `state` until the call is over: where nobody else
+   does it is emptied, so that arguments do not live longer than in plain Python. */
+static PyObject *
+taken(PyObject *state)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(state);
+    PyObject *given = PyTuple_New(count);
+    for (Py_ssize_t i = 0; given != NULL && i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(state, i);
+        if (Py_REFCNT(state) == 1) {
+            PyTuple_SET_ITEM(state, i, Py_NewRef(Py_None));
+            PyTuple_SET_ITEM(given, i, item);
+        } else {
+            PyTuple_SET_ITEM(given, i, Py_NewRef(item));
+        }
+    }
+    return given;
+}
+
 static PyObject *
 weak_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *entry = strong_entry(self);
-    if (entry == NULL) {
+    if (PyVectorcall_NARGS(nargsf) != 1 || kwnames != NULL || !PyTuple_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "a WeakEntry takes the arguments of its entry as a tuple");
         return NULL;
     }
-    PyObject *result = entry_call(entry, args, nargsf, kwnames);
-    Py_DECREF(entry);
+    PyObject *entry = strong_entry(self);
+    PyObject *given = entry == NULL ? NULL : taken(args[0]);
+    PyObject *result = NULL;
+    if (given != NULL) {
+        PyObject *const *items = &PyTuple_GET_ITEM(given, 0);
+        result = continuation_run(entry_run_once((Entry *)entry, items, PyTuple_GET_SIZE(given), NULL, given));
+    }
+    Py_XDECREF(entry);
     return result;
 }
 
@@ -69,7 +94,7 @@ static PyMemberDef weak_members[] = {
     {NULL},
 };
 
-PyDoc_STRVAR(weak_doc, "WeakEntry(entry)\n--\n\nCalls the entry, as long as somebody else owns it.");
+PyDoc_STRVAR(weak_doc, "WeakEntry(entry)\n--\n\nCalls the entry with the items of a tuple, as long as somebody else owns it.");
 
 static PyType_Slot weak_slots[] = {
     {Py_tp_doc, (void *)weak_doc},

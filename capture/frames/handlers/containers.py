@@ -90,7 +90,7 @@ def list_append(tracer: Tracer, frame: Frame, arg: int) -> None:
 
 @opcode("LIST_EXTEND", raw=True)
 def list_extend(tracer: Tracer, frame: Frame, arg: int) -> None:
-    values = frame.pop().real(tracer).items(tracer)
+    values = frame.pop().real(tracer).listed(tracer)
     owner = frame.stack[-arg].real(tracer)
     if not isinstance(owner, ListValue):
         raise GraphBreak("a list display is not known")

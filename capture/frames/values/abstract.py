@@ -17,7 +17,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import OrderIs, RegistrationsAre
 from capture.frames.peek import is_fixed, order_of, type_name
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values.lookup import OWN, find, holds
+from capture.frames.values.lookup import MISSING, OWN, find, holds
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -62,7 +62,7 @@ def _asks_the_library(kind: type) -> bool:
             continue
         seen.add(id(cls))
         known = type(cls) is type or type(cls).__module__ in MODULES
-        if len(seen) > MOST_CLASSES or not known or not _has_known_hook(cls):
+        if len(seen) > MOST_CLASSES or not known or not _has_known_methods(cls):
             return False
         if type(cls) is not type:
             if type(OWN(cls).get("_abc_impl")) is not _REGISTRY:
@@ -76,7 +76,9 @@ def _registered(cls: type) -> Any:
     return abc._get_dump(cls)[0] if hasattr(abc, "_get_dump") else ()  # type: ignore[attr-defined]
 
 
-def _has_known_hook(cls: type) -> bool:
+def _has_known_methods(cls: type) -> bool:
+    if find(cls, "__subclasses__") is not MISSING:  # which is asked as the class has it
+        return False
     hook = find(cls, "__subclasshook__")
     function = getattr(hook, "__func__", None)
     if hook is OWN(object)["__subclasshook__"]:

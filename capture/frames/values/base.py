@@ -14,6 +14,7 @@ without one was made inside and is rebuilt. One value stands for one object: ide
 from __future__ import annotations
 
 import itertools
+import weakref
 from types import GeneratorType, MethodDescriptorType
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class Value:
         raise GraphBreak(f"the length of {self.describe()} is left to Python")
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        if name == "__class__" and is_fixed(self.python_type(tracer)):
+        if name == "__class__" and _says_its_class(self.python_type(tracer)):
             return tracer.constant(self.python_type(tracer))
         if has_method(self.python_type(tracer), name):
             return tracer.method(self, name)
@@ -123,6 +124,10 @@ class Value:
         """The items that iteration gives, when all are known."""
         raise GraphBreak(f"iteration over {self.describe()} is left to Python", "loop")
 
+    def listed(self, tracer: Tracer) -> tuple[Value, ...]:
+        """The items, for what makes a list of them: where a class has a say in its length it is asked for that, too."""
+        return self.items(tracer)
+
     def iterate(self, tracer: Tracer) -> Value:
         raise GraphBreak(f"iteration over {self.describe()} is left to Python", "loop")
 
@@ -154,6 +159,14 @@ class Value:
     def template(self, build: Any) -> Any:
         """The result template for a call without a frame; None where code is needed."""
         return None
+
+
+def _says_its_class(kind: type) -> bool:
+    """Whether ``value.__class__`` of a builtin type is that type: proxies give that of another object."""
+    return is_fixed(kind) and kind not in weakref.ProxyTypes and class_attribute(kind, "__class__") is CLASS_OF_OBJECT
+
+
+CLASS_OF_OBJECT = vars(object)["__class__"]
 
 
 def has_method(kind: type, name: str) -> bool:

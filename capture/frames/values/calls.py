@@ -260,11 +260,11 @@ def _bool(tracer: Tracer, value: Value = Constant(False)) -> Value:  # noqa: B00
 def _tuple(tracer: Tracer, values: Value | None = None) -> Value:
     if type(values) is TupleValue:
         return values
-    return TupleValue(values.items(tracer) if values is not None else ())
+    return TupleValue(values.listed(tracer) if values is not None else ())
 
 
 def _list(tracer: Tracer, values: Value | None = None) -> Value:
-    return ListValue(values.items(tracer) if values is not None else ())
+    return ListValue(values.listed(tracer) if values is not None else ())
 
 
 def _slice(tracer: Tracer, first: Value, second: Value | None = None, third: Value = Constant(None)) -> Value:  # noqa: B008

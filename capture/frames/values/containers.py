@@ -483,7 +483,7 @@ def _append(tracer: Tracer, owner: ListValue, value: Value) -> Value:
 
 
 def _extend(tracer: Tracer, owner: ListValue, values: Value) -> Value:
-    owner.extend(tracer, values.real(tracer).items(tracer))
+    owner.extend(tracer, values.real(tracer).listed(tracer))
     return Constant(None)
 
 

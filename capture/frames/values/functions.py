@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.guards import InstanceLacks, IsObject
+from capture.frames.peek import class_lacks
 from capture.frames.sources import CellOf, ClosureCell, Default, FunctionPart, InstanceAttribute, KeywordDefault, Source
 from capture.frames.stores import CellStore
 from capture.frames.values.base import Lazy, MissingAttribute, Opaque, Value
@@ -143,13 +144,13 @@ class FunctionValue(CodeValue):
             index = FunctionPart.NAMES.index(name)
             return tracer.lazy(FunctionPart(self.source, index), getattr(self.function, name))
         own = self.function.__dict__
-        if name in own and not hasattr(FunctionType, name):
+        if not class_lacks(FunctionType, name):
+            return super().attribute(tracer, name)
+        if name in own:
             return tracer.lazy(InstanceAttribute(self.source, name), own[name])
-        if name not in own and not hasattr(FunctionType, name):
-            tracer.guard(self.source, InstanceLacks(name))
-            text = f"'function' object has no attribute {name!r}"
-            raise MissingAttribute(f"{self.describe()} has no attribute {name!r}", text)
-        return super().attribute(tracer, name)
+        tracer.guard(self.source, InstanceLacks(name))
+        text = f"'function' object has no attribute {name!r}"
+        raise MissingAttribute(f"{self.describe()} has no attribute {name!r}", text)
 
     def concrete(self, tracer: Tracer) -> Any:
         self.fix(tracer)
@@ -246,22 +247,29 @@ class MethodValue(Value):
         build.attribute(self.owner, self.name)
 
 
+def bind(function: Any, owner: Any) -> Any:
+    return function.__get__(owner, type(owner))  # some methods in C must be told the type
+
+
 class BoundMethodValue(Value):
     """A function bound to an object of a class; made into a bound method only if it escapes."""
 
-    __slots__ = ("function", "owner")
+    __slots__ = ("function", "kind", "owner")
     noun = "method"
 
-    def __init__(self, function: Value, owner: Value, source: Source | None = None) -> None:
+    def __init__(
+        self, function: Value, owner: Value, source: Source | None = None, kind: type = types.MethodType
+    ) -> None:
         super().__init__(source)
         self.function = function
         self.owner = owner
+        self.kind = kind  # of methods of builtin classes another one
 
     def describe(self) -> str:
         return f"method {self.function.describe()}"
 
     def python_type(self, tracer: Tracer) -> type:
-        return types.MethodType
+        return self.kind
 
     def truth(self, tracer: Tracer) -> bool:
         return True
@@ -270,4 +278,4 @@ class BoundMethodValue(Value):
         return self.function, (self.owner, *args)
 
     def rebuild(self, build: Builder) -> None:
-        build.call(types.MethodType, (self.function, self.owner))
+        build.call(types.MethodType if self.kind is types.MethodType else bind, (self.function, self.owner))

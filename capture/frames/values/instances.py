@@ -126,7 +126,17 @@ class Instance(Value):
         return found
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        return self._rest(tracer, self.iterate(tracer))
+
+    def listed(self, tracer: Tracer) -> tuple[Value, ...]:
         found = self.iterate(tracer)
+        if not lacks(tracer, self.cls, "__len__"):
+            self.length(tracer)
+        elif not lacks(tracer, self.cls, "__length_hint__"):
+            raise GraphBreak(f"{type_name(self.cls)} has a __length_hint__", "loop")
+        return self._rest(tracer, found)
+
+    def _rest(self, tracer: Tracer, found: Value) -> tuple[Value, ...]:
         return (tracer.iterator(found) if isinstance(found, Instance) else found).items(tracer)
 
     def enter(self, tracer: Tracer) -> tuple[Value, Value]:
@@ -415,11 +425,11 @@ def new_tuple(tracer: Tracer, kind: Value, values: Value = TupleValue(())) -> Va
     """``tuple.__new__(kind, values)``."""
     cls = kind.concrete(tracer)
     if cls is tuple:
-        return TupleValue(values.items(tracer))
+        return TupleValue(values.listed(tracer))
     if not lookup.is_class(cls) or not is_named_tuple(cls):
         raise GraphBreak("tuple.__new__ of a class that is no named tuple", "call")
     guard_named_tuple(tracer, cls)
-    return NamedTupleValue(kind, cls, values.items(tracer))
+    return NamedTupleValue(kind, cls, values.listed(tracer))
 
 
 BUILTIN_BASES = (tuple, int, str, float)

@@ -70,7 +70,7 @@ def sort_order(tracer: Tracer, items: Sequence[Value], key: Value, reverse: Valu
 
 
 def _sorted(tracer: Tracer, values: Value, *, key: Value = NONE, reverse: Value = FALSE) -> Value:
-    items = values.items(tracer)
+    items = values.listed(tracer)
     return ListValue([items[index] for index in sort_order(tracer, items, key, reverse)])
 
 

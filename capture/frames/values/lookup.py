@@ -28,7 +28,7 @@ from capture.frames.sources import ClassAttribute, Source, SuperAttribute
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.base import MissingAttribute, Value
 from capture.frames.values.constants import Constant
-from capture.frames.values.functions import BoundMethodValue
+from capture.frames.values.functions import BoundMethodValue, CodeValue, EntryValue
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -134,7 +134,10 @@ def _static(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
 
 
 def _class_method(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
-    return BoundMethodValue(known(tracer, found.raw.__func__), class_value(tracer, found.cls))
+    function = known(tracer, found.raw.__func__)
+    if not isinstance(function, CodeValue | EntryValue):
+        return _refuse(tracer, found, owner)  # of a descriptor, which versions of Python bind in different ways
+    return BoundMethodValue(function, class_value(tracer, found.cls))
 
 
 def _property(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
@@ -182,12 +185,13 @@ def _own_attribute_of_enum(name: str) -> Binder:
 
 def _method_of_c(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
     method = tracer.lazy(found.source, found.raw).real(tracer)
-    return method if owner is None else BoundMethodValue(method, owner)
+    return method if owner is None else BoundMethodValue(method, owner, kind=BOUND_IN_C[type(found.raw)])
 
 
-def _method_by_name(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
-    """A method of a builtin base class; what it does is up to its call."""
-    return _plain(tracer, found, owner) if owner is None else tracer.method(owner, found.name)
+BOUND_IN_C: Mapping[type, type] = {
+    types.MethodDescriptorType: types.BuiltinMethodType,
+    types.WrapperDescriptorType: types.MethodWrapperType,
+}
 
 
 def _refuse(tracer: Tracer, found: Found, owner: Instance | None) -> Value:
@@ -233,7 +237,7 @@ DESCRIPTORS: Mapping[type, tuple[bool, Binder]] = {
     types.MemberDescriptorType: (True, _member),
     types.GetSetDescriptorType: (True, _refuse),
     types.WrapperDescriptorType: (False, _method_of_c),
-    types.MethodDescriptorType: (False, _method_by_name),
+    types.MethodDescriptorType: (False, _method_of_c),
     type(OWN(namedtuple("Pair", "first second"))["first"]): (True, _tuple_field),
 }
 """Kinds of attributes of classes that bind: whether they go before the object's own, and how."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.guards import NumberIs
+from capture.frames.guards import NumberIs, TypeIs
 from capture.frames.sources import LARGEST_LEN, Dimension, Len
 from capture.frames.values.base import Value
 from capture.frames.values.constants import OPERATORS, Constant
@@ -182,8 +182,8 @@ def is_within(inner: Range, outer: Range) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def from_outside(tracer: Tracer, source: Source, example: int | float) -> NumberValue | None:
-    """The value of a number that changes, under the guard on its range; None for an int that is too large."""
+def from_outside(tracer: Tracer, source: Source, example: int | float) -> NumberValue:
+    """The value of a number that changes, under the guard on its range, if it has one."""
     if type(example) is float:
         single = _is_single(example)
         low, high = SINGLES if single else (0.0, math.inf)
@@ -195,13 +195,14 @@ def from_outside(tracer: Tracer, source: Source, example: int | float) -> Number
             found = NumberValue(example, bounds, False, source)
             tracer.sizes.number(found, *bounds)
             return found
-    return None
+    tracer.guard(source, TypeIs(int), "it changes from call to call")
+    return NumberValue(example, source=source)
 
 
 def _range_of(size: Any) -> Range | None:
     """The bounds of a size that follow from those of its symbols."""
     low, high = size.range if isinstance(size, Expr) else (size, size)
-    return (int(low), int(high)) if math.isfinite(low) and math.isfinite(high) else None
+    return (int(low), int(high)) if -math.inf < low and high < math.inf else None
 
 
 def _is_single(number: float) -> bool:
@@ -241,7 +242,7 @@ class _Operand:
         self.constant = self.example = value.value
         self.python = type(value.value)
         self.range = (int(value.value),) * 2 if self.python in (int, bool) else None  # type: ignore[assignment]
-        self.size = int(value.value) if self.python in (int, bool) else None
+        self.size = int(value.value) if self.python in (int, bool) and _is_moderate(int(value.value)) else None
 
     @property
     def is_int(self) -> bool:
@@ -285,6 +286,10 @@ def _masked(left: _Operand, right: _Operand) -> Range:
     return 0, right.constant
 
 
+def _any_int(left: _Operand, right: _Operand) -> None:
+    return None
+
+
 def _always(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     return True
 
@@ -299,6 +304,14 @@ def _masks(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     return left.is_int and right.python is int and right.constant is not None and right.constant >= 0
 
 
+def _shifts(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
+    return right.python is int and right.constant is not None and 0 <= right.constant <= FARTHEST_SHIFT
+
+
+FARTHEST_SHIFT = 1 << 10
+MOST_BITS = 1 << 16
+"""Of two ints that are computed with while tracing."""
+
 INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] = {
     "+": (_always, _ends(operator.add)),
     "-": (_always, _ends(operator.sub)),
@@ -306,6 +319,10 @@ INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] 
     "//": (_divides, _quotients),
     "%": (_divides, _remainders),
     "&": (_masks, _masked),
+    "|": (_always, _any_int),
+    "^": (_always, _any_int),
+    "<<": (_shifts, _ends(operator.lshift)),
+    ">>": (_shifts, _ends(operator.rshift)),
 }
 """Operators that give ints of ints: when they cannot raise, and the range of the result."""
 
@@ -343,7 +360,7 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
         return NumberValue(function(a.example, b.example), function=function, parts=parts, relation=relation)
     if a.is_int and b.is_int and symbol in INTEGRAL:
         certain, bounds = INTEGRAL[symbol]
-        if certain(tracer, a, b):
+        if certain(tracer, a, b) and a.example.bit_length() + b.example.bit_length() <= MOST_BITS:
             size = _size(symbol, a, b) if sized else None
             if isinstance(size, int):
                 return Constant(size)
@@ -358,9 +375,21 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
 def _size(symbol: str, a: _Operand, b: _Operand) -> Any:
     """The result as a size; None where it is none, or grows too large to reason about."""
     try:
-        return SIZES[symbol](a.size, b.size) if symbol in SIZES else None
+        size = SIZES[symbol](a.size, b.size) if symbol in SIZES else None
     except TooComplex:
         return None
+    return size if size is None or _is_moderate(size) else None
+
+
+MODERATE = 1 << 62
+
+
+def _is_moderate(size: Any) -> bool:
+    """Whether guards on it can be computed with: its numbers, and the difference of two such, fit an int64."""
+    if isinstance(size, int):
+        return abs(size) < MODERATE
+    terms, constant = size.linear
+    return all(abs(number) < MODERATE for number in (constant, *(coefficient for _, coefficient in terms)))
 
 
 def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:

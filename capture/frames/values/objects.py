@@ -15,6 +15,7 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Missing
+from capture.frames.peek import class_lacks
 from capture.frames.sources import Attribute, ClassPart, Source
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import AttributeStore
@@ -65,7 +66,7 @@ class ModuleValue(Value):
     def _require_lacks(self, tracer: Tracer, name: str) -> None:
         """Guard that there is no such attribute; a break where Python looks further."""
         namespace = vars(self.module)
-        if "__getattr__" in namespace or hasattr(ModuleType, name):
+        if "__getattr__" in namespace or not class_lacks(ModuleType, name):
             raise GraphBreak(f"attribute {name!r} of {self.describe()} is left to Python", "attribute")
         tracer.guard(KnownObject(namespace), Missing(name))
         tracer.guard(KnownObject(namespace), Missing("__getattr__"))

@@ -85,8 +85,10 @@ def text(tracer: Tracer, owner: Instance) -> Value:
 
 def formatted(tracer: Tracer, owner: Instance, spec: Value = Constant("")) -> Value:  # noqa: B008 (immutable)
     """``format(owner, spec)``."""
+    if not isinstance(spec, Constant) or type(spec.value) is not str:
+        raise GraphBreak(f"format with the specification {spec.describe()} is left to Python", "call")
     if holds(tracer, owner.cls, "__format__", OWN(object)["__format__"]):
-        if not isinstance(spec, Constant) or spec.value != "":
+        if spec.value != "":
             raise GraphBreak(f"{owner.describe()} is formatted by Python")
         return text(tracer, owner)
     found = owner.special(tracer, "__format__", spec)

@@ -262,7 +262,7 @@ class AccumulateIterator(Stream):
 def _accumulated(pending: bool, function: Any, inner: Iterator[Any], *total: Any) -> Iterator[Any]:
     if not total:
         return itertools.accumulate(inner, function)
-    made = itertools.accumulate(inner, function, initial=total[0])
+    made = itertools.accumulate(itertools.chain(total, inner), function)  # initial=None would be none
     return made if pending else advanced(made, 1)
 
 

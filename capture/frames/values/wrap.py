@@ -59,10 +59,10 @@ def _constant(tracer: Tracer, source: Source, example: Any) -> Value:
 
 def _number(tracer: Tracer, source: Source, example: int | float) -> Value:
     """A number that was another one at an earlier call is not compiled in."""
-    found = numbers.from_outside(tracer, source, example) if _is_open(tracer, source, example) else None
-    if found is None:
+    if not _is_open(tracer, source, example):
         return _constant(tracer, source, example)
-    if source in tracer.changing.declared.dims:
+    found = numbers.from_outside(tracer, source, example)
+    if source in tracer.changing.declared.dims and found.size is not None:
         tracer.sizes.declare(found.size, tracer.changing.declared.dims[source])
     return found
 
@@ -74,6 +74,18 @@ def _is_open(tracer: Tracer, source: Source, example: int | float) -> bool:
 def _known(tracer: Tracer, source: Source, example: Any) -> Value:
     tracer.guard(source, IsObject(example))
     return Constant(example, source)
+
+
+FACTS_OF_TYPES: Mapping[type, frozenset[str]] = {
+    np.finfo: frozenset({"dtype", "bits", "eps", "max", "min"}),
+    np.iinfo: frozenset({"dtype", "bits", "kind", "key"}),
+}
+
+
+def _facts(tracer: Tracer, source: Source, example: Any) -> Value:
+    """``np.finfo`` and ``np.iinfo`` are constants once they are finished; in their own ``__init__`` they are not."""
+    finished = FACTS_OF_TYPES[type(example)] <= vars(example).keys()
+    return (_known if finished else _other)(tracer, source, example)
 
 
 def _callable(tracer: Tracer, source: Source, example: Any) -> Value:
@@ -213,7 +225,8 @@ WRAP_FOR: Mapping[type, Wrapper] = {
     **dict.fromkeys((int, float), _number),
     **dict.fromkeys((type(None), type(Ellipsis), type(NotImplemented)), _known),
     **dict.fromkeys({type(np.dtype(scalar)) for scalar in (*NUMPY_SCALARS, np.complex64, np.complex128)}, _known),
-    **dict.fromkeys((np.finfo, np.iinfo, types.CodeType), _known),
+    **dict.fromkeys(FACTS_OF_TYPES, _facts),
+    types.CodeType: _known,
     **dict.fromkeys(NUMPY_SCALARS, _scalar),
     **dict.fromkeys(
         (type, types.BuiltinFunctionType, types.MethodDescriptorType, np.ufunc, type(np.sum), type(np.dtype)),

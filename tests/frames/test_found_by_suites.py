@@ -1,0 +1,277 @@
+"""Kinds of program that the test suites of CPython and NumPy brought up; see docs/everything.md."""
+
+import abc
+import fractions
+import itertools
+import numbers as abstract
+import operator
+import os
+import random
+import typing
+import weakref
+
+import numpy as np
+import pytest
+
+from tests.helpers import captured, numbers
+
+
+class Noted:
+    """Assigns as ``object`` does, by a ``__setattr__`` of its own."""
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value + 1)
+
+
+class Refusing:
+    def __setattr__(self, name, value):
+        if not name.startswith("_"):
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize("kind", [Noted, Refusing])
+def test_what_setattr_assigns_does_not_go_through_it_again(kind):
+    owner = kind()
+
+    def f(owner, x):
+        owner._last = x
+        return x * 2
+
+    run = captured(f)
+    run(owner, numbers(3))
+    assert run.graphs == 1
+
+
+def test_annotations_are_part_of_functions():
+    def g(a: int) -> str: ...
+
+    def f(x):
+        return x + 1, getattr(g, "__annotations__", None), typing.get_type_hints(g)
+
+    run = captured(f)
+    assert run(numbers(3))[1:] == ({"a": int, "return": str},) * 2
+    assert run.graphs == 1
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [(np.iinfo, "i4"), (np.iinfo, "u1"), (np.finfo, "f4")])
+def test_facts_of_types_are_made(kind, dtype):
+    def f(x, info):
+        (info._init if hasattr(info, "_init") else info.__init__)(dtype)
+        return x * info.max, info.bits
+
+    captured(f).on(lambda: (numbers(3), object.__new__(kind)))
+
+
+class Target: ...
+
+
+def test_proxies_have_the_class_of_what_they_stand_for():
+    target = Target()
+    proxy = weakref.proxy(target)
+
+    def f(x):
+        return x + 1, proxy.__class__, type(proxy)
+
+    assert captured(f)(numbers(3))[1:] == (Target, weakref.ProxyType)
+
+
+def is_gone(levels, x):
+    """Break in a function that is evaluated inline, and let go of an object behind that."""
+    if levels:
+        return is_gone(levels - 1, x), x * 2
+    target = Target()
+    reference = weakref.ref(target)
+    print(x[0])
+    y = x + 1
+    del target
+    print(x[1])
+    return reference() is None, y
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2, 3])
+def test_objects_end_in_resumed_callees(levels):
+    def f(x):
+        return is_gone(levels, x)
+
+    run = captured(f)
+    for _ in range(2):
+        result = run(numbers(3))
+        for _ in range(levels):
+            result, _ = result
+        assert result[0]
+    assert run.graphs >= 2
+
+
+def test_accumulate_goes_on_from_none():
+    def f(x):
+        steps = itertools.accumulate([None, None, None], operator.is_)
+        first = next(steps)
+        print(x[0])
+        return x + 1, first, list(steps)
+
+    run = captured(f)
+    assert run(numbers(3))[1:] == (None, [True, False])
+    assert run.graphs == 2
+
+
+class Dice(random.Random):
+    def seed(self, *args):
+        super().seed(7)
+
+
+class Rows(list):
+    def append(self, item):
+        return super().append(item * 2)
+
+    @property
+    def plainly(self):
+        return super().append
+
+
+def test_super_finds_methods_in_c():
+    def f(x):
+        dice, rows = Dice(), Rows()
+        rows.append(2)
+        rows.plainly(3)
+        return x + 1, dice.random(), list(rows), type(rows.plainly), type(super(Rows, rows).__len__)
+
+    run = captured(f)
+    assert run(numbers(3))[2] == [4, 3]
+    assert run.graphs >= 1
+
+
+class Wrapping:
+    @classmethod
+    @property
+    def named(cls):
+        return cls.__name__
+
+    length = classmethod(len)
+    other = classmethod(3)
+
+
+@pytest.mark.parametrize("name", ["named", "length", "other"])
+def test_class_methods_of_what_is_no_function(name):
+    def f(x):
+        return x + 1, type(getattr(Wrapping, name))
+
+    captured(f)(numbers(3))
+
+
+def test_methods_in_c_that_must_be_told_the_class():
+    def f(x, folder):
+        with os.scandir(folder) as entries:
+            found = [entry.is_dir(follow_symlinks=False) for entry in entries]
+        return x + 1, len(found) > 0
+
+    assert captured(f)(numbers(3), os.path.dirname(__file__))[1]
+
+
+@pytest.mark.parametrize("large", [2**62 - 1, 2**63, 10**400])
+def test_comparing_open_numbers_with_large_ones(large):
+    def f(x, n):
+        if n * large < large + 7 or n > large or n * 4 == large:
+            return x * n
+        return x - n
+
+    run = captured(f)
+    for n in (0, 1, 2, 3, -4, 5):
+        run(numbers(3), n)
+    assert run.graphs >= 2
+
+
+def test_large_numbers_that_change_are_computed_with():
+    def f(x, n, w):
+        half = w >> 1
+        high = n >> 3
+        low = n - (high << 3)
+        return x * 2, half, high, low | 8, (n ^ w) & 255, n * n - w
+
+    run = captured(f)
+    for exponent in range(70, 80):
+        run(numbers(3), 3**exponent, exponent)
+    assert run.graphs <= 3
+    assert run.breaks == []
+
+
+def test_numbers_do_not_grow_without_end_while_tracing():
+    def f(x, n):
+        for _ in range(40):
+            n = n * n % 1000003 if n > 2**4000 else n * n
+        return x + n % 7
+
+    run = captured(f)
+    for n in (3, 4, 3**5000, 5**5000):
+        run(numbers(3), n)
+    assert run.graphs >= 2
+
+
+class Odd:
+    __subclasses__ = None
+
+
+@pytest.mark.parametrize("kind", [3, "int", (), Odd, int | str, (int, 4), abstract.Number])
+@pytest.mark.parametrize("question", [isinstance, issubclass])
+def test_questions_about_what_is_no_class(question, kind):
+    def f(x, value):
+        return x + 1, question(value, kind)
+
+    captured(f)(numbers(3), bool if question is issubclass else True)
+
+
+class Abstract(abc.ABC):
+    __subclasses__ = None
+
+    @abc.abstractmethod
+    def work(self): ...
+
+
+def test_a_class_says_itself_what_its_subclasses_are():
+    def f(x):
+        return x + 1, issubclass(complex, abstract.Complex), issubclass(int, Abstract)
+
+    captured(f)(numbers(3))
+
+
+@pytest.mark.parametrize("spec", [None, 3, "", ".3f", "no such"])
+def test_specifications_of_formats_are_strings(spec):
+    def f(x, value):
+        return x + 1, format(value, spec)
+
+    captured(f)(numbers(3), fractions.Fraction(2, 3))
+
+
+class Hinted:
+    """``hint`` is a number, or the kind of what is raised where it is asked for."""
+
+    def __init__(self, hint):
+        self.hint, self.asked = hint, []
+
+    def __iter__(self):
+        self.asked.append("items")
+        return iter((1, 2))
+
+    def answer(self):
+        self.asked.append("length")
+        if not isinstance(self.hint, int):
+            raise self.hint("not known")
+        return self.hint
+
+
+class Estimated(Hinted):
+    __length_hint__ = Hinted.answer
+
+
+class Sized(Hinted):
+    __len__ = Hinted.answer
+
+
+@pytest.mark.parametrize("make", [list, tuple, sorted, lambda values: [*values], lambda values: [0].extend(values)])
+@pytest.mark.parametrize("kind", [Estimated, Sized])
+@pytest.mark.parametrize("hint", [2, 7, ValueError, TypeError])
+def test_lists_ask_for_the_length(make, kind, hint):
+    def f(x, values):
+        return x + 1, make(values)
+
+    captured(f)(numbers(3), kind(hint))
