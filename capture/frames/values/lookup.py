@@ -340,6 +340,4 @@ def read_super(tracer: Tracer, after: type, cls: type, owner: Instance | None, n
     if name == "__class__":
         raise GraphBreak("super().__class__ is left to Python", "attribute")
     found = _classify(tracer, raw, source, name, cls)
-    if owner is not None and found.bind is _method_by_name:  # the object has another one of that name, perhaps
-        return _method_of_c(tracer, found, owner)
     return found.of(tracer, owner) if owner is not None else found.of_class(tracer)
