@@ -3,8 +3,10 @@
 import io
 import math
 import operator
+import runpy
 import warnings
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -212,3 +214,27 @@ def test_coroutines_are_left_alone():
         return x * 2
 
     assert capture.compile(later) is later
+
+
+def test_a_growing_cache_compiles_twice():
+    """The example, with fewer tokens."""
+    path = Path(__file__).parent.parent / "examples" / "decoder.py"
+    decoder = runpy.run_path(str(path))
+    model = decoder["make_model"](np.random.default_rng(0))
+    step = capture.compile(decoder["step"], fullgraph=True, options={"strict": True})
+    tokens, _ = decoder["generate"](step, model, 60)
+    assert tokens == decoder["generate"](decoder["step"], model, 60)[0]
+    assert len(step.variants) == 2
+
+
+def late_row(x, n, y):
+    row = x[n : n + 1] * 2  # of how many rows, is told by the last line
+    centred = row - row.mean(axis=-1, keepdims=True)
+    return centred.reshape(2, -1), centred + y
+
+
+def test_a_size_that_turns_out_to_be_one_later():
+    run = captured_by(late_row, backend=capture.backends.inductor, exact=False, fullgraph=True)
+    for n in range(1, 7):
+        run(np.arange(60.0).reshape(10, 6), n, np.ones((1, 6)))
+    assert run.graphs == 2

@@ -346,7 +346,9 @@ def simplified_type(type: Any) -> Any:
     if isinstance(type, NumberType):
         return replace(type, size=simplified_all(type.size))
     shape = simplified_all(type.shape)
-    return type if shape is type.shape else replace(type, shape=shape)
+    layout = type.layout.settled(shape) if type.layout is not None else None
+    unchanged = shape is type.shape and layout is type.layout
+    return type if unchanged else replace(type, shape=shape, layout=layout)
 
 
 class Transformer:

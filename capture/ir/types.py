@@ -105,6 +105,15 @@ class Layout:
             ranks[axis] = rank
         return Layout(tuple(ranks), True, True)
 
+    def settled(self, shape: Sequence[Size]) -> Layout:
+        """The class of an array of this shape: axes that turned out to have one element do not move."""
+        if all(not rank or size != 1 for rank, size in zip(self.ranks, shape, strict=True)):
+            return self
+        moves = [bool(rank) and size != 1 for rank, size in zip(self.ranks, shape, strict=True)]
+        kept = sorted({rank for rank, moving in zip(self.ranks, moves, strict=True) if moving})
+        ranks = (kept.index(rank) + 1 if moving else 0 for rank, moving in zip(self.ranks, moves, strict=True))
+        return Layout(tuple(ranks), self.dense, self.dense or not kept or (self.inner and kept[0] == 1))
+
     @property
     def order(self) -> tuple[int, ...]:
         """The axes from outermost to innermost; axes that do not move keep their place among their neighbours."""

@@ -1,4 +1,4 @@
-"""Speed, as ratios in one run: ``python -m tests.benchmarks [--quick] [--only NAME …] [--write FILE]``.
+"""Speed, as ratios in one run: ``python -m tests.benchmarks [--quick] [--dynamic] [--only NAME …] [--write FILE]``.
 
 Prints, for each program and size, NumPy's time and how many times as fast each contender is (a dash with the reason
 below the table where one fails), then compile times (cold and with a warm cache, in new processes), then the
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.benchmarks import peers
+from tests.benchmarks import dynamic, peers
 from tests.benchmarks.measure import Outcome, race
 from tests.benchmarks.programs import PROGRAMS, Program
 
@@ -29,11 +29,17 @@ DTYPES = ("float32", "float64")
 
 def main() -> int:
     options = _arguments()
+    if options.dynamic:
+        return _report([_machine(), "", *dynamic.compare(options)], options)
     lines = [_machine(), ""]
     rows, failures = _programs(options)
     lines += [*_table(rows, options.peers), "", *_summary(rows, options.peers), ""]
     lines += [*(f"- {text}" for text in sorted(failures)), ""]
     lines += [*_compile_times(), "", *_small_call(options.peers)]
+    return _report(lines, options)
+
+
+def _report(lines: list[str], options: argparse.Namespace) -> int:
     text = "\n".join(lines)
     print(text)
     if options.write:
@@ -48,6 +54,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dtypes", nargs="*", default=list(DTYPES))
     parser.add_argument("--peers", nargs="*", default=peers.installed(), help="contenders, besides numpy and capture")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each program and size")
+    parser.add_argument("--dynamic", action="store_true", help="compare open sizes with known ones instead")
     parser.add_argument("--quick", action="store_true", help="small sizes, a tenth of the time, no peers")
     parser.add_argument("--write", help="also write the report to this file")
     options = parser.parse_args()

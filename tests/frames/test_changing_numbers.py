@@ -268,3 +268,52 @@ def test_range_of_a_number():
     check = NumberIs(0, 10)
     assert check.holds(3) and not check.holds(3.0) and not check.holds(11) and not check.holds(True)
     assert check.why(11) == "expected a int within 0 and 10, got 11"
+
+
+def update(weights, gradient, step, rate, nesterov):
+    scale = rate / (1 + 0.1 * step)
+    change = gradient * scale
+    if nesterov:
+        change = change * 2 + gradient
+    return weights - change
+
+
+def test_a_step_counter_and_a_learning_rate_cost_one_recompile():
+    """In a lifetime; a flag has but two values."""
+    run = captured(update, fullgraph=True)
+    for step in range(1, 200):
+        run(numbers(4), numbers(4), step, 0.9**step, False)
+    assert run.graphs == len(run.record.variants) == 2
+    run(numbers(4), numbers(4), 200, 0.5, True)
+    assert run.graphs == 3
+
+
+DIVISORS = {
+    "above": lambda x, n, t: x * (t / (1 + 0.1 * n)),
+    "below": lambda x, n, t: x * (t / (-0.5 - n * 2.0)),
+    "product": lambda x, n, t: x * (1.5 / ((n + 1) * 0.25)),
+    "quotient": lambda x, n, t: x * (t / (3 / (n + 1.5))),
+    "rest": lambda x, n, t: x * (t % (n + 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", DIVISORS)
+def test_divisors_that_are_never_zero(name):
+    run = captured(DIVISORS[name], fullgraph=True)
+    for n in range(12):
+        run(numbers(3), n, n / 3 - 1)
+    assert run.graphs == len(run.record.variants) == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n, t: x * (t / (0.5 * n - 2)),
+        lambda x, n, t: x * (t / (n * 1e-200 * 1e-200)),
+        lambda x, n, t: x * (t / (1 - 1.0 * n)),
+    ],
+)
+def test_divisors_that_may_be_zero(function):
+    run = captured(function)
+    for n in (3, 4, 5, 1, 0, 2):
+        run(numbers(3), n, 0.5)

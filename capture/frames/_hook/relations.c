@@ -72,17 +72,41 @@ combine(int code, long long a, long long b, long long *result)
     }
 }
 
+static bool
+compare(int how, long long left, long long right)
+{
+    switch (how) {
+    case EQUAL:
+        return left == right;
+    case DIFFERENT:
+        return left != right;
+    case LESS:
+        return left < right;
+    default:
+        return left <= right;
+    }
+}
+
+static inline bool
+operand(const Instruction *at, Py_ssize_t own, PyObject **slots, long long *value)
+{
+    *value = at->number;
+    return at->code == CONSTANT || size_of(at, slots[at->slot < 0 ? own : at->slot], value);
+}
+
 bool
 relation_holds(const Relation *relation, Py_ssize_t own, PyObject **slots)
 {
+    if (relation->count == 2) { /* as nearly all are: two sizes, or a size and a constant */
+        long long left, right;
+        return operand(relation->code, own, slots, &left) && operand(relation->code + 1, own, slots, &right) &&
+               compare(relation->compare, left, right);
+    }
     long long stack[DEEPEST];
     int depth = 0;
     for (const Instruction *at = relation->code; at < relation->code + relation->count; at++) {
-        if (at->code == CONSTANT) {
-            stack[depth++] = at->number;
-        }
-        else if (at->code <= NUMBER) {
-            if (!size_of(at, slots[at->slot < 0 ? own : at->slot], &stack[depth++])) {
+        if (at->code <= NUMBER) {
+            if (!operand(at, own, slots, &stack[depth++])) {
                 return false;
             }
         }
@@ -93,17 +117,7 @@ relation_holds(const Relation *relation, Py_ssize_t own, PyObject **slots)
             }
         }
     }
-    long long left = stack[0], right = stack[1];
-    switch (relation->compare) {
-    case EQUAL:
-        return left == right;
-    case DIFFERENT:
-        return left != right;
-    case LESS:
-        return left < right;
-    default:
-        return left <= right;
-    }
+    return compare(relation->compare, stack[0], stack[1]);
 }
 
 /* ---- parsing ---- */

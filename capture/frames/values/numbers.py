@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from capture.ir.graph import Graph, Node
 
 Range = tuple[int, int]
+Span = tuple[float, float]
 
 EXACT_INTS: Range = (-(2**53), 2**53)
 """The ints that a float64 holds."""
@@ -80,10 +81,10 @@ class NumberValue(Value):
     ``range`` bounds an int (None: no bound is known), ``single`` says that a float is one of ``SINGLES``. One that is
     computed has no source, but a ``symbol`` (of an operator or the name of a function) and ``parts``. ``example`` is
     what it is this time. ``size`` is an int as a size expression, ``relation`` a bool as a statement about sizes; None
-    where it is none.
+    where it is none. ``span`` bounds a float, unless it is NaN.
     """
 
-    __slots__ = ("example", "function", "node", "parts", "range", "relation", "single", "size")
+    __slots__ = ("example", "function", "node", "parts", "range", "relation", "single", "size", "span")
     noun = "number"
 
     def __init__(
@@ -96,8 +97,10 @@ class NumberValue(Value):
         parts: Sequence[Value] = (),
         size: Any = None,
         relation: Relation | None = None,
+        span: Span | None = None,
     ) -> None:
         super().__init__(source)
+        self.span = span
         self.example = example
         self.size: Any = size
         self.relation = relation
@@ -232,8 +235,10 @@ class _Operand:
     def __init__(self, value: Value) -> None:
         self.constant: Any = None
         self.size: Any = None
+        self.span: Span | None = None
         if isinstance(value, NumberValue):
             self.python = value.python
+            self.span = value.span
             self.size = value.size
             self.range = (0, 1) if self.python is bool else value.range
             self.example = value.example
@@ -244,9 +249,19 @@ class _Operand:
         self.range = (int(value.value),) * 2 if self.python in (int, bool) else None  # type: ignore[assignment]
         self.size = int(value.value) if self.python in (int, bool) and _is_moderate(int(value.value)) else None
 
+        if self.python is float:
+            self.span = (self.constant, self.constant)
+
     @property
     def is_int(self) -> bool:
         return self.python in (int, bool)
+
+    @property
+    def bounds(self) -> Span | None:
+        """Between which floats it lies."""
+        if self.span is None and self.range is not None and is_within(self.range, EXACT_INTS):
+            return float(self.range[0]), float(self.range[1])
+        return self.span
 
     @property
     def fits_float(self) -> bool:
@@ -297,6 +312,8 @@ def _always(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
 def _divides(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     if right.constant is not None:
         return bool(right.constant != 0)
+    if right.bounds is not None and (right.bounds[0] > 0 or right.bounds[1] < 0):
+        return True
     return right.size is not None and tracer.sizes.answer(ne(right.size, 0))
 
 
@@ -330,6 +347,9 @@ FLOATING: Mapping[str, Callable[[Any, _Operand, _Operand], bool]] = {
     "+": _always, "-": _always, "*": _always, "/": _divides, "//": _divides, "%": _divides,
 }  # fmt: skip
 """Operators that give a float: when they cannot raise."""
+
+MONOTONE = ("+", "-", "*", "/")
+"""Operators whose results are largest and smallest at ends of the operands."""
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], Relation]] = {"<": lt, "<=": le, "==": eq, "!=": ne, ">": gt, ">=": ge}
 
@@ -366,10 +386,21 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
                 return Constant(size)
             return NumberValue(function(a.example, b.example), bounds(a, b), function=function, parts=parts, size=size)
     elif symbol in FLOATING and a.fits_float and b.fits_float and FLOATING[symbol](tracer, a, b):
-        return NumberValue(function(a.example, b.example), function=function, parts=parts)
+        span = _span(symbol, a, b)
+        return NumberValue(function(a.example, b.example), function=function, parts=parts, span=span)
     elif symbol == "**":
         return _power(tracer, a, b, parts)
     return None
+
+
+def _span(symbol: str, a: _Operand, b: _Operand) -> Span | None:
+    """Bounds of a float: rounding keeps order, so that they are computed as the float itself is."""
+    if symbol not in MONOTONE or a.bounds is None or b.bounds is None:
+        return None
+    if symbol == "/" and b.bounds[0] <= 0 <= b.bounds[1]:
+        return None
+    found = [OPERATORS[symbol](x, y) for x in a.bounds for y in b.bounds]
+    return None if any(map(math.isnan, found)) else (min(found), max(found))
 
 
 def _size(symbol: str, a: _Operand, b: _Operand) -> Any:
