@@ -159,3 +159,11 @@ def test_lists_stay_lists():
     run = captured(lambda x: np.lexsort([x, -x]) + np.linalg.multi_dot([x[None], x[:, None]]), backend=eager)
     run(np.arange(3.0))
     assert not run.breaks
+
+
+def test_numbers_of_the_graph_that_are_sizes():
+    """A function whose result has as many elements as a computed number says is not predicted: it ends the graph."""
+    run = captured(lambda x: np.arange(1, np.prod((3, 1), dtype=int) + 1) * x, backend=eager)
+    run(np.arange(3.0))
+    assert run.kinds == ["op"]
+    assert run.graphs == 2

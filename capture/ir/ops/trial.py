@@ -29,6 +29,9 @@ from capture.ir.types import SHORT_NAMES, ArrayType, Layout, NumberType, scalar_
 SMALL, LARGEST = 1 << 12, 1 << 18
 """Numbers of elements up to which an operand stands for itself: at once, and where other sizes tell nothing."""
 
+OTHER_NUMBER = 3
+"""What numbers stand for in a second call: the form of the result must not depend on it."""
+
 SPREADS = ((11, 2), (101, 4))
 """First size and step of the stand-ins for sizes, one pair a call."""
 
@@ -62,6 +65,7 @@ def _found(function: Callable[..., Any], operands: tuple[Any, ...], params: Mapp
             _known.clear()
         try:
             found = _try(function, operands, params)
+            _refuse_sizes_from_numbers(function, operands, params, found)
         except CannotInfer as refused:
             found = str(refused)
         _known[key] = found
@@ -70,29 +74,45 @@ def _found(function: Callable[..., Any], operands: tuple[Any, ...], params: Mapp
     return found
 
 
-def _try(function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, type]:
+def _try(
+    function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], number: int = 1
+) -> tuple[Any, type]:
     shapes = [cast(tuple[int, ...], array.shape) for array in _arrays((operands, tuple(params.values())))]
     largest = max(map(prod, shapes), default=0)
     if largest <= SMALL:
-        return _own_sizes(function, operands, params)
+        return _own_sizes(function, operands, params, number)
     sizes = sorted({size for shape in shapes for size in shape if size >= SPREADS[0][0]})
     try:
         trials = []
         for first, step in SPREADS:
             standing: dict[Size, int] = {size: first + step * k for k, size in enumerate(sizes)}
-            trials.append((_call(function, operands, params, standing), {v: k for k, v in standing.items()}))
+            trials.append((_call(function, operands, params, standing, number), {v: k for k, v in standing.items()}))
         return _joined(trials), type(trials[0][0])
     except (_Unknown, CannotInfer) as refused:
         if largest <= LARGEST:
-            return _own_sizes(function, operands, params)
+            return _own_sizes(function, operands, params, number)
         raise CannotInfer(str(refused)) from None
 
 
 def _own_sizes(
-    function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any]
+    function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], number: int
 ) -> tuple[Any, type]:
-    found = _call(function, operands, params, {})
+    found = _call(function, operands, params, {}, number)
     return _joined([(found, {})]), type(found)
+
+
+def _refuse_sizes_from_numbers(
+    function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], found: Any
+) -> None:
+    """A number that the graph computes may be how many elements there are: then the result never is as predicted."""
+    if not any(array.scalar for array in _arrays((operands, tuple(params.values())))):
+        return
+    try:
+        again = _try(function, operands, params, OTHER_NUMBER)
+    except CannotInfer:
+        again = None
+    if again != found:
+        raise CannotInfer("a number that the graph computes decides the form of the result")
 
 
 def _arrays(value: Any) -> Iterator[ArrayType]:
@@ -105,10 +125,14 @@ def _arrays(value: Any) -> Iterator[ArrayType]:
 
 # Stand-ins --------------------------------------------------------------------------------------------------------
 def _call(
-    function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], standing: Mapping[Size, int]
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    params: Mapping[str, Any],
+    standing: Mapping[Size, int],
+    number: int,
 ) -> Any:
-    values = _stand_in(operands, standing)
-    named = {name: _stand_in(value, standing) for name, value in params.items()}
+    values = _stand_in(operands, standing, number)
+    named = {name: _stand_in(value, standing, number) for name, value in params.items()}
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")  # a warning must name the user's line, which an extern call does not know
         try:
@@ -130,16 +154,16 @@ def _concrete(value: Any) -> Iterator[np.ndarray]:
             yield from _concrete(item)
 
 
-def _stand_in(operand: Any, standing: Mapping[Size, int]) -> Any:
+def _stand_in(operand: Any, standing: Mapping[Size, int], number: int) -> Any:
     if isinstance(operand, NumberType):
         raise CannotInfer("a number that is not known")
     if isinstance(operand, tuple):
-        items = (_stand_in(item, standing) for item in operand)
+        items = (_stand_in(item, standing, number) for item in operand)
         return ListLiteral(items) if type(operand) is ListLiteral else tuple(items)
     if not isinstance(operand, ArrayType):
         return operand
     if operand.scalar:
-        return operand.dtype.type(1)
+        return operand.dtype.type(number)
     shape = tuple(standing.get(size, size) for size in operand.shape)
     return _laid_out(_elements(shape, operand.dtype), operand.layout)
 
