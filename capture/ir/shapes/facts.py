@@ -18,7 +18,7 @@ was found. As in Python, a question about a size with a divisor that is known to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import cached_property, partial, reduce
@@ -99,6 +99,8 @@ class Facts:
 
     def decide(self, relation: Relation) -> bool | None:
         """Whether the relation holds, as far as that is known."""
+        if relation in self.relations:
+            return True
         if relation not in self._verdicts:
             rule, wanted = DECIDE[relation.op]
             try:
@@ -130,6 +132,11 @@ class Facts:
 
     def minimal(self, relations: Iterable[Relation]) -> tuple[Relation, ...]:
         """The relations, in order, without those that follow from these facts and the others."""
+        relations = tuple(dict.fromkeys(relations))
+        kept = {relation for part in _parts(relations, self.relations) for relation in self._minimal(part)}
+        return tuple(relation for relation in relations if relation in kept)
+
+    def _minimal(self, relations: Sequence[Relation]) -> tuple[Relation, ...]:
         needed: list[Relation] = []
         before = [self]
         for relation in relations:
@@ -268,6 +275,28 @@ def _multiple_of_divisor(atom: FloorDiv, factors: Product, c: int) -> Size | Non
         return None
     rest = without(rest, terms[0][0])
     return None if rest is None else multiply(c, expand(rest))
+
+
+def _parts(relations: Iterable[Relation], facts: Iterable[Relation]) -> Iterator[list[Relation]]:
+    """Relations apart by what they are about: those without a symbol in common, also by way of facts, imply nothing.
+
+    >>> n, m, k = map(Symbol, "nmk")
+    >>> [[str(relation) for relation in part] for part in _parts([eq(n, m), eq(k, 4), eq(m, 3)], [])]
+    [['k == 4'], ['n == m', 'm == 3']]
+    """
+    parts: list[tuple[set[Symbol], list[Relation]]] = [(set(fact.symbols), []) for fact in facts]
+    for relation in relations:
+        about, members = set(relation.symbols), []
+        apart = []
+        for part in parts:
+            if about.isdisjoint(part[0]):
+                apart.append(part)
+            else:
+                about |= part[0]
+                members += part[1]
+        parts = [*apart, (about, [*members, relation])]
+    order = {relation: place for place, relation in enumerate(relations)}
+    return (sorted(members, key=order.__getitem__) for _, members in parts if members)
 
 
 # Decisions
