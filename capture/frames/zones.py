@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from capture.frames.bytecode import JUMPS, TERMINATORS, Code, popped, stack_effect
+from capture.frames.bytecode import Code, popped, stack_effect
 
 SUSPENDING = frozenset({"YIELD_VALUE", "SEND"})
 NATIVE = SUSPENDING | {
@@ -192,10 +192,7 @@ def handled(code: Code) -> list[frozenset[int] | None]:
             slots |= {depth - 1}
         elif instruction.op == "POP_EXCEPT":
             slots -= {max(slots, default=-1)}
-        if instruction.op in JUMPS:
-            waiting.append((instruction.arg, slots))
-        if instruction.op not in TERMINATORS:
-            waiting.append((index + 1, slots))
+        waiting.extend((after, slots) for after, _ in code.successors(index))
     return found
 
 
