@@ -219,8 +219,7 @@ class Handover:
             build.slide()
         if self.target is not None:
             self._emit_call_operands(build)
-        self._emit_variables(build)
-        build.store()
+        self._emit_effects(build)
         build.drop_base()
         if self.target is None:
             self._emit_native(new)
@@ -236,15 +235,20 @@ class Handover:
         build.sequence("build_tuple", self.state)
         build.slide()
 
-    def _emit_variables(self, build: Builder) -> None:
-        """Load all new values, then store them, since they may be read from each other's places."""
+    def _emit_effects(self, build: Builder) -> None:
+        """Load all new values of variables, then store them, since they may be read from each other's places.
+
+        Writes that outlive the frame come in between: what a variable held may end with it, which they came before.
+        """
         new, names = build.assembler, []
         for name, value in self.variables.items():
             its_own = isinstance(value, CellValue) and name in (value.free, build.cell_names.get(id(value)))
             if not its_own and not is_in_place(name, value):
                 build.value(value)
                 names.append(name)
-        for name in reversed(build.load_own_cells()):
+        cells = build.load_own_cells()
+        build.store()
+        for name in reversed(cells):
             new.store_deref(name)
         for name in reversed(names):
             new.store_local(name)

@@ -1,6 +1,7 @@
 """Kinds of program that the test suites of CPython and NumPy brought up; see docs/everything.md."""
 
 import abc
+import collections
 import fractions
 import itertools
 import numbers as abstract
@@ -275,3 +276,120 @@ def test_lists_ask_for_the_length(make, kind, hint):
         return x + 1, make(values)
 
     captured(f)(numbers(3), kind(hint))
+
+
+class Ending:
+    def __init__(self, seen, box):
+        self.seen, self.box = seen, box
+
+    def __del__(self):
+        self.seen.append(self.box[0])
+
+
+def replaced(obj, box):
+    box[0] = 5
+    obj = 3
+    return obj
+
+
+def deleted(obj, box):
+    box[0] = 5
+    del obj
+
+
+@pytest.mark.parametrize("end", [replaced, deleted])
+def test_writes_come_before_what_ends_behind_them(end):
+    def f(x):
+        seen, box = [], [0]
+        obj = Ending(seen, box)
+        obj = end(obj, box) if x.ndim > 1 else obj  # evaluated inline, where the caller still has it
+        box[0] = 1
+        del obj
+        print(x[0])
+        return x + 1, seen
+
+    run = captured(f)
+    assert run(numbers(3))[1] == [1]
+    assert run(numbers(2, 2))[1] == [5]
+    assert run.graphs >= 2
+
+
+class Emptying:
+    """Empties a list whenever it is compared."""
+
+    def __init__(self, other):
+        self.other = other
+
+    def __eq__(self, value):
+        self.other.clear()
+        return NotImplemented
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda left, right, item: left == right,
+        lambda left, right, item: left != right,
+        lambda left, right, item: left.count(7),
+        lambda left, right, item: 7 in left,
+        lambda left, right, item: {"a": item, "b": left} == {"a": 7, "b": right},
+    ],
+)
+def test_lists_that_change_while_they_are_compared(compare):
+    def f(x):
+        left, right = [], []
+        item = Emptying(left)
+        left += [item, 7, item]
+        right += [Emptying(right), 7, 8]
+        found = compare(left, right, item)
+        return x + 1, found, len(left), len(right)
+
+    captured(f)(numbers(3))
+
+
+def test_a_list_is_empty_while_it_is_sorted():
+    def f(x, meddle):
+        values, seen = [3, 1, 2], []
+
+        def key(value):
+            seen.append(len(values))
+            if meddle:
+                values.append(value)
+            return value
+
+        try:
+            values.sort(key=key)
+        except ValueError as error:
+            seen.append(str(error))
+        return x + 1, values, seen
+
+    run = captured(f)
+    assert run(numbers(3), False)[1:] == ([1, 2, 3], [0, 0, 0])
+    assert run(numbers(3), True)[2] == [0, 1, 2, "list modified during sort"]
+    assert run.graphs >= 1
+
+
+class Restless:
+    """Has another hash each time."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __hash__(self):
+        self.asked += 1
+        return self.asked
+
+
+RESTLESS = collections.OrderedDict([(Restless(), 1), (Restless(), 2)])
+
+
+def test_dicts_whose_keys_are_not_found_again():
+    def f(x):
+        RESTLESS["a"] = 3
+        return x + 1, len(RESTLESS)
+
+    run = captured(f)
+    assert run(numbers(3))[1] == 3
+    assert run.graphs == 1

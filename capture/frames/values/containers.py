@@ -193,9 +193,19 @@ class ListValue(SequenceValue):
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         if name == "sort" and not args:
-            self.change(tracer, tracer.sorted(self.values, kwargs))
+            self._sort(tracer, kwargs)
             return Constant(None)
         return call_row(tracer, self, LIST_METHODS, name, args, kwargs)
+
+    def _sort(self, tracer: Tracer, kwargs: Mapping[str, Value]) -> None:
+        """What gives the keys finds the list empty; if it has put something in, Python raises."""
+        values = self.values
+        tracer.journal.set(self, "_values", ())
+        ordered = tracer.sorted(values, kwargs)
+        if self.ends is not None or self._values:
+            raise GraphBreak("a list is changed while it is sorted")
+        tracer.journal.set(self, "_values", values)
+        self.change(tracer, ordered)
 
     # changes ------------------------------------------------------------------------------------------------------
     def change(self, tracer: Tracer, values: Sequence[Value], store: Store | None = None) -> None:
@@ -530,7 +540,7 @@ def _index(
 
 
 def _count(tracer: Tracer, owner: SequenceValue, value: Value) -> Value:
-    return Constant(sum(tracer.equal(item, value) for item in owner.values))
+    return Constant(sum(tracer.equal(item, value) for item in owner.each()))
 
 
 def _remove(tracer: Tracer, owner: ListValue, value: Value) -> Value:

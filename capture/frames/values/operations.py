@@ -19,6 +19,7 @@ from capture.frames.pairs import DifferentObject
 from capture.frames.values import instances, numbers, sets
 from capture.frames.values.arrays import FAMILIES, ArrayValue, GraphValue, ScalarValue, graph_value
 from capture.frames.values.base import Opaque, Value
+from capture.frames.values.comparing import Unchanging
 from capture.frames.values.constants import LARGEST_LENGTH, OPERATORS, PLAIN, Constant, compute, require_plain
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.functions import BoundMethodValue, FunctionValue, MethodValue
@@ -117,7 +118,8 @@ def _sequences(tracer: Tracer, symbol: str, left: SequenceValue, right: Sequence
             return left if left.values else right  # as CPython does
         return type(left)((*left.values, *right.values))
     if symbol in ("==", "!="):
-        same = len(left.values) == len(right.values) and all(map(tracer.equal, left.values, right.values))
+        items = Unchanging(tracer, left, right)
+        same = len(left.values) == len(right.values) and all(map(items.equal, left.values, right.values))
         return Constant(same == (symbol == "=="))
     if symbol in ORDER:
         return _compared(tracer, symbol, left, right)
@@ -129,8 +131,9 @@ ORDER = frozenset({"<", "<=", ">", ">="})
 
 def _compared(tracer: Tracer, symbol: str, left: SequenceValue, right: SequenceValue) -> Value:
     """The first items that differ decide, else the lengths."""
+    items = Unchanging(tracer, left, right)
     for one, other in zip(left.values, right.values, strict=False):
-        if not tracer.equal(one, other):
+        if not items.equal(one, other):
             return binary(tracer, symbol, one.real(tracer), other.real(tracer))
     return Constant(OPERATORS[symbol](len(left.values), len(right.values)))
 
@@ -178,8 +181,8 @@ def _dicts(tracer: Tracer, symbol: str, left: DictValue, right: DictValue) -> Va
         left.update(tracer, right.entries)
         return left
     if symbol in ("==", "!="):
-        same = left.entries.keys() == right.entries.keys()
-        same = same and all(tracer.equal(value, right.entries[key]) for key, value in left.entries.items())
+        same, items = left.entries.keys() == right.entries.keys(), Unchanging(tracer, left, right)
+        same = same and all(items.equal(value, right.entries[key]) for key, value in left.entries.items())
         return Constant(same == (symbol == "=="))
     raise GraphBreak(f"dict {symbol} dict is left to Python")
 

@@ -89,7 +89,7 @@ class UnseenValue(Opaque):
         if row is None or kwargs or len(args) != row.__code__.co_argcount - 1:
             return super().call_method(tracer, name, args, kwargs)
         if name in REMOVING or getattr(self.example, "maxlen", None) is not None:
-            for old in self.example.values() if isinstance(self.example, dict) else self.example:
+            for old in dict.values(self.example) if isinstance(self.example, dict) else self.example:
                 require_no_finalizer(old, self.describe())
         tracer.write(self, MethodCall(self, getattr(type(self.example), name), row(tracer, *args)))
         return Constant(None)
