@@ -11,7 +11,7 @@ from tests.everything.counting import weights
 from tests.everything.lists import Module
 from tests.everything.running import Difference, Outcome, Report, Run, compare, run_all, run_module, settle
 
-REACHED = 0.45
+REACHED = 0.6
 """The symbolic share of the instructions in ``SHARE`` that is not to be lost again."""
 LIMIT = 600.0  # seconds; on a busy machine nothing should come near
 
@@ -22,6 +22,7 @@ def test_outcomes_are_those_of_plain_python():
         assert not report.problems
         assert not report.differences, "\n".join(map(str, report.differences))
         assert report.tests >= 1
+        assert report.symbolic <= 1.0  # nothing is counted twice, nor what has been written for a region
     evaluated = sum(report.figures["evaluated"] for report in reports)
     executed = sum(report.figures["executed"] for report in reports)
     assert evaluated >= REACHED * executed, summary(reports)

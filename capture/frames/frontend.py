@@ -101,7 +101,7 @@ def generator_variant(
     entry: Entry, function: FunctionType, arguments: tuple[Any, ...], settings: Settings
 ) -> Variant | None:
     """What makes generators whose frames are plain, with captured pieces between the yields; None: there are none."""
-    generator = generator_of(function.__code__)
+    generator = generator_of(function.__code__, settings.always)
     if generator is None:
         entry.plain = True
         return None
@@ -390,7 +390,7 @@ def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
 def on_piece(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The same for a piece of a generator, which goes on in the generator's frame if there is nothing to gain."""
     variant = on_miss(entry, arguments)
-    pointless = variant is not None and variant.info.graph is None and not variant.native
+    pointless = variant is not None and variant.info.graph is None and not variant.native and not entry.info.always
     if pointless and entry.variants and all(known.info.graph is None and not known.native for known in entry.variants):
         entry.plain = True
     return variant

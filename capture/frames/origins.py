@@ -38,6 +38,25 @@ def remember_origin(code: CodeType, original: Code) -> None:
     _ORIGINS[key] = gone, original.original, len(decode(code)) - len(original)
 
 
+_ADDED: dict[int, tuple[weakref.ref[CodeType], int, frozenset[int]]] = {}
+"""By the id of an outline's code: itself, and which of its instructions are not the generator's."""
+
+
+def remember_added(code: CodeType, first: int, added: frozenset[int]) -> None:
+    """In ``code``, an outline, what is before ``first``, and ``added``, has been written for it."""
+    key = id(code)
+    _ADDED[key] = weakref.ref(code, lambda _: _ADDED.pop(key, None)), first, added
+
+
+def added(code: CodeType) -> tuple[int, frozenset[int]]:
+    """Which instructions of a code object are not the user's: those before a first one, and others."""
+    original, ahead = origin(code, len(decode(code)))[0], origin_offset(code)
+    found = _ADDED.get(id(original))
+    if found is None:
+        return ahead + decode(code).body + 1, frozenset()
+    return ahead + found[1], frozenset(ahead + index for index in found[2])
+
+
 def is_resumed(code: CodeType) -> bool:
     """Whether this is the code of a resume function."""
     return origin(code, len(decode(code)))[0] is not code

@@ -26,6 +26,7 @@ from capture.frames.assemble import Assembler, Label, Slot
 from capture.frames.bytecode import Code, decode
 from capture.frames.bytecode import Region as Handled
 from capture.frames.hook import UNBOUND, Entry, Region, region_left, spare
+from capture.frames.origins import remember_added
 from capture.frames.resume import Namespace, Resumes
 from capture.frames.settings import Settings
 from capture.frames.zones import SUSPENDING, Zones, certainly_bound, is_stop_iteration, zones_of
@@ -78,12 +79,12 @@ class Generator:
         return next(lines, self.code.original.co_firstlineno)
 
 
-def generator_of(code: CodeType) -> Generator | None:
-    """None where nothing between the yields can be captured."""
+def generator_of(code: CodeType, everything: bool = False) -> Generator | None:
+    """None where nothing between the yields can be captured, or is worth it unless ``everything`` is wanted."""
     decoded = decode(code)
     if decoded.sees_locals:
         return None
-    generator = Generator(zones_of(decoded))
+    generator = Generator(zones_of(decoded, everything))
     shared = decoded.cells.union(decoded.free).intersection(generator.zones.written)
     return None if shared or not generator.zones.entries else generator
 
@@ -113,7 +114,8 @@ def outline_of(generator: Generator) -> Outline:
     built = new.build()
     diverted = sorted({*generator.exits, *((generator.stop_iteration.target,) if generator.stop_iteration else ())})
     ahead = len(decode(built)) - len(code) - len(diverted)
-    places = {i: ahead + i + sum(other < i for other in diverted) for i in generator.zones.entries}
+    places = {i: ahead + i + sum(other < i for other in diverted) for i in (*generator.zones.entries, *diverted)}
+    remember_added(built, ahead, frozenset(places[index] for index in diverted))
     return Outline(built, places)
 
 

@@ -29,7 +29,7 @@ from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.changing import Changing
 from capture.frames.effects import Journal, Memory
 from capture.frames.guards import Check, Guard, IsObject, Present
-from capture.frames.origins import is_passed_cell, is_resumed, origin, origin_offset
+from capture.frames.origins import added, is_passed_cell, is_resumed, origin
 from capture.frames.outside import Outside
 from capture.frames.rebuild import PARTS
 from capture.frames.settings import Settings
@@ -216,7 +216,7 @@ class Tracer:
         self.frames.append(frame)
         instructions = frame.code.instructions
         force = self.settings.force_break
-        first = frame.code.body + 1 + origin_offset(frame.code.original)
+        first, others = added(frame.code.original)
         while frame.result is None:
             instruction = instructions[frame.index]
             frame.next = frame.index + 1
@@ -226,7 +226,7 @@ class Tracer:
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
             self.evaluated += 1
-            self.kept += frame.index >= first
+            self.kept += frame.index >= first and frame.index not in others
             if self.evaluated == self.native.get("iterator"):
                 raise Again("an iterator is made over a dict that has been changed", "write", "")
             if self.evaluated > self.patience and handlers.can_break(instruction):

@@ -28,7 +28,7 @@ WORK = frozenset(
         *("CALL", "CALL_FUNCTION_EX"),
     }
 )
-"""A piece without any of these is not worth leaving the frame for."""
+"""A piece without any of these is not worth leaving the frame for, unless all of a program is to be captured."""
 WRITES = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
 STOP_ITERATION = "STOPITERATION_ERROR"
 """What covers the whole body of a generator: a StopIteration becomes a RuntimeError."""
@@ -40,6 +40,8 @@ class Zones:
 
     code: Code
     native: frozenset[int]
+    everything: bool = False
+    """Whether pieces without work count."""
 
     def is_captured(self, index: int) -> bool:
         return index not in self.native and self.code.depths()[index] is not None
@@ -56,8 +58,12 @@ class Zones:
         for index in self.native:
             if self.code.depths()[index] is not None:
                 found.update(after for after, _ in self.code.successors(index) if self.is_captured(after))
-        worth = {index for index in found if any(self.code.instructions[i].op in WORK for i in self.piece(index))}
-        return tuple(sorted(worth))
+        return tuple(sorted(filter(self._is_worth_it, found)))
+
+    def _is_worth_it(self, entry: int) -> bool:
+        if self.everything and self.exits(entry):
+            return True
+        return any(self.code.instructions[i].op in WORK for i in self.piece(entry))
 
     def exits(self, entry: int) -> tuple[int, ...]:
         """Native instructions that the piece behind ``entry`` leads to: those of handlers last."""
@@ -80,7 +86,7 @@ def is_stop_iteration(code: Code, index: int) -> bool:
     return instruction.op == "CALL_INTRINSIC_1" and instruction.arg == STOP_ITERATION
 
 
-def zones_of(code: Code) -> Zones:
+def zones_of(code: Code, everything: bool = False) -> Zones:
     """Start with what is native by itself, and add what would be entered or left where it cannot be."""
     native = set(_native_by_themselves(code))
     crossable = _crossable(code)
@@ -97,7 +103,7 @@ def zones_of(code: Code) -> Zones:
                 if (index in native) != (after in native) and not crossable[after]:
                     native |= {index, after}
                     changed = True
-    return Zones(code, frozenset(native))
+    return Zones(code, frozenset(native), everything)
 
 
 def _native_by_themselves(code: Code) -> Iterator[int]:

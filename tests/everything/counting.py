@@ -19,7 +19,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from capture.frames import _hook
@@ -59,17 +59,24 @@ LEFT_OUT = tuple(str(folder) + "/" for folder in (Path(_hook.__file__).parent.pa
 
 
 class Counting:
-    """Instructions that begin between ``begin`` and ``end`` are counted. What runs in between may turn it off."""
+    """Instructions that begin between ``begin`` and ``end`` are counted, but for those of frames that ``begin`` finds
+    running, which cannot be captured any more. What runs in between may turn it off.
+    """
 
     def __init__(self) -> None:
         self.counter = build()
-        self.counter.set_weigh(weights)
+        self.running: set[CodeType] = set()
+        self.counter.set_weigh(lambda code: b"" if code in self.running else weights(code))
         self.monitoring = getattr(sys, "monitoring", None)
         if self.monitoring is not None:
             self.monitoring.use_tool_id(TOOL, "everything")
             self.monitoring.register_callback(TOOL, self.monitoring.events.INSTRUCTION, self.counter.count)
 
     def begin(self) -> None:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            self.running.add(frame.f_code)
+            frame = frame.f_back
         self._turn(True)
 
     def end(self) -> None:

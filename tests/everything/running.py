@@ -20,6 +20,13 @@ from tests.everything.lists import Expected, Module
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AT_ONCE = 2
+LARGE_STACK = """
+import os, resource, sys
+size, most = 1 << 30, resource.getrlimit(resource.RLIMIT_STACK)[1]
+resource.setrlimit(resource.RLIMIT_STACK, (size if most == resource.RLIM_INFINITY else min(size, most), most))
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Runs Python where a recursion that tests the limit of frames does not come to the end of the C stack before."""
 
 
 class Outcome(NamedTuple):
@@ -125,7 +132,7 @@ def run(module: Module, mode: str, limit: float) -> Run:
     """One process, and what it wrote until it ended."""
     with tempfile.TemporaryDirectory(prefix="everything-") as folder:
         output, errors = Path(folder) / "outcomes", Path(folder) / "errors"
-        command = [sys.executable, "-m", "tests.everything.child", mode, *module, str(output)]
+        command = [sys.executable, "-c", LARGE_STACK, "-m", "tests.everything.child", mode, *module, str(output)]
         environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TMPDIR": folder}
         with errors.open("w") as stream:
             try:
