@@ -393,3 +393,16 @@ def test_dicts_whose_keys_are_not_found_again():
     run = captured(f)
     assert run(numbers(3))[1] == 3
     assert run.graphs == 1
+
+
+def test_constants_as_keys_are_the_objects_themselves():
+    def f(x):
+        first, second = (1, "a"), (None,)
+        table = dict.fromkeys([first, second], 0)
+        table[second] = 3
+        print(x[0])
+        return x + 1, [key is wanted for key, wanted in zip(table, (first, second), strict=True)]
+
+    run = captured(f)
+    assert run(numbers(3))[1] == [True, True]
+    assert run.graphs == 2

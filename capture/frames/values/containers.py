@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.peek import brief
+from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import ItemDelete, ItemStore, MethodCall, Store
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
@@ -112,6 +113,10 @@ class TupleValue(SequenceValue):
 
     def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return call_row(tracer, self, {"index": _index, "count": _count}, name, args, kwargs)
+
+    def concrete(self, tracer: Tracer) -> Any:
+        """A constant of the code is the very object: as a key it may be asked for its identity."""
+        return self.source.value if isinstance(self.source, KnownObject) else super().concrete(tracer)
 
     def rebuild(self, build: Builder) -> None:
         build.sequence("build_tuple", self.values)
