@@ -43,7 +43,6 @@ class Outside:
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         self.stores: list[Store] = []
-        self.ended = ""  # an object whose end may be an event, which is kept till the end of the region
         self._values: dict[int, Value] = {}  # by the object's id
         self._written: dict[int, Value] = {}  # by the value's id
 
@@ -70,8 +69,6 @@ class Outside:
 
     def write(self, owner: Value, store: Store) -> None:
         """Note a write: what is known of other objects must not be of this one."""
-        if self.ended:
-            raise GraphBreak(f"{self.ended} has a __del__, and may end before this", "write")
         for other in self._values.values():
             self._tell_apart(owner, other)
         journal = self.tracer.journal

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -23,6 +24,13 @@ class Plugin:
     def __init__(self, log: Any, mode: Any) -> None:
         self.log, self.mode = log, mode
         self.name = ""
+
+    def pytest_collection(self) -> None:
+        """Examples are the same in each run, and how long making them takes is no failure."""
+        checks = list(hypothesis.HealthCheck)
+        options = {"derandomize": True, "database": None, "deadline": None, "suppress_health_check": checks}
+        hypothesis.settings.register_profile("everything", **options)
+        hypothesis.settings.load_profile("everything")
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.name = self.log.begin(nodeid)

@@ -406,3 +406,41 @@ def test_constants_as_keys_are_the_objects_themselves():
     run = captured(f)
     assert run(numbers(3))[1] == [True, True]
     assert run.graphs == 2
+
+
+class Counted:
+    alive = 0
+
+    def __init__(self):
+        Counted.alive += 1
+
+    def __del__(self):
+        Counted.alive -= 1
+
+
+def made(count):
+    return [Counted() for _ in range(count)]
+
+
+@pytest.mark.parametrize("wrap", [lambda first, *rest: first, lambda *all: [*all], lambda *all: {"all": (all, 1)}])
+@pytest.mark.parametrize("how", ["del", "assign", "pop"])
+def test_what_a_finalizer_writes_is_read_behind_it(wrap, how):
+    def f(x):
+        first, second, third = made(3)
+        kept = wrap(first, second, third)
+        del first, second, third
+        seen = [Counted.alive]
+        if how == "del":
+            del kept
+        elif how == "assign":
+            kept = None
+        else:
+            made(2)
+        seen.append(Counted.alive)
+        return x + 1, seen
+
+    run = captured(f)
+    before = Counted.alive
+    alive = [count - before for count in run(numbers(3))[1]]
+    assert alive[1] == (alive[0] if how == "pop" else 0)
+    assert run.graphs == 1

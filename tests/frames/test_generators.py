@@ -245,7 +245,7 @@ def what_is_called_below_is_captured():
 
 
 BROKEN = {
-    leaves_a_generator_that_cleans_up: (2, 3),  # the call that makes it, its yield, its loop
+    leaves_a_generator_that_cleans_up: (3, 4),  # the call that makes it, its yield, its loop, its end
     prints_between_items: (5, 4),
     escapes_half_used: (2, 5),  # the call that makes it, its yield, next, print, list
     is_kept: (3, 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import Present
 from capture.frames.handlers.table import opcode
 from capture.frames.peek import class_lacks
-from capture.frames.sources import Argument, Cell, CellOf, Contents
+from capture.frames.rebuild import PARTS
+from capture.frames.sources import Argument, Cell, CellOf, Contents, ancestry
 from capture.frames.values.base import NULL, Lazy, Value
 from capture.frames.values.constants import Constant
+from capture.frames.values.containers import DictValue, ListValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue
 
@@ -101,12 +104,38 @@ def delete_fast(tracer: Tracer, frame: Frame, arg: str) -> None:
 
 
 def let_go(tracer: Tracer, old: Value | None) -> None:
-    """A variable or the stack held this. If it ends here, and that is an event, no store may come before it."""
-    kind = type(getattr(old, "example", None))
-    if old is None or not isinstance(old.source, Argument) or class_lacks(kind, "__del__"):
+    """A variable or the stack held this. If it ends here, and that is an event, Python does it: what is read behind it
+    may be what a ``__del__`` has written.
+    """
+    if old is None or not may_finalize(old):
         return
-    if not any(old is held for frame in tracer.frames for held in (*frame.stack, *frame.locals.values())):
-        tracer.journal.set(tracer.outside, "ended", old.describe())
+    held = (value for frame in tracer.frames for value in (*frame.stack, *frame.locals.values()))
+    if not any(value is old or (value.source is not None and value.source == old.source) for value in held):
+        raise GraphBreak(f"{old.describe()} may end here, with a __del__", "write")
+
+
+def may_finalize(value: Value) -> bool:
+    """Whether a value, or one that it is made of, is from an argument and has a ``__del__``."""
+    if value.source is None and isinstance(value, TupleValue | ListValue | DictValue):
+        return any(part is not None and may_finalize(part) for part in PARTS[type(value)](value))
+    if not _has_finalizer(getattr(value, "example", None)) or value.source is None:
+        return False
+    return any(isinstance(place, Argument) for place in ancestry(value.source))
+
+
+MOST_OBJECTS = 300
+"""So many objects in lists, tuples and dicts are looked at, and in those in them."""
+
+
+def _has_finalizer(example: Any) -> bool:
+    waiting, seen = [example], 0
+    while waiting and seen < MOST_OBJECTS:
+        found, seen = waiting.pop(), seen + 1
+        if type(found) in (list, tuple, dict):
+            waiting.extend(islice(found.values() if type(found) is dict else found, MOST_OBJECTS))
+        elif not class_lacks(type(found), "__del__"):
+            return True
+    return False
 
 
 # Cells ------------------------------------------------------------------------------------------------------------
