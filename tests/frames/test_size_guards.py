@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from capture.frames.guards import ArrayIs, Guard, holds, why_failed
 from capture.frames.size_guards import relation_guard
-from capture.frames.sources import Argument, Dimension, State
+from capture.frames.sources import LARGEST_SIZE, Argument, Dimension, State
 from capture.ir.shapes import Symbol, TooComplex, eq, floordiv, le, lt, maximum, minimum, modulo, ne
 from capture.ir.types import Layout
 from tests.frames.test_guards import holds_in_c, one, two
@@ -39,6 +39,28 @@ def test_c_decides_relations_as_python_does(data, relate, n, m, k):
         guard = relation_guard(relation, PLACES, "")
         state = State((np.zeros((n, m)), k), two)
         assert holds_in_c([guard], state) == holds(guard, state), relation
+
+
+EDGES = (0, 1, 2, 3, 5, LARGEST_SIZE - 1, LARGEST_SIZE)
+SHAPES = st.tuples(st.sampled_from(EDGES), st.sampled_from(EDGES)).filter(lambda shape: shape[0] * shape[1] < 2**50)
+SIDES = [N, M, K, Symbol("k3", None), *EDGES, -1, -2, 2 * N, LARGEST_SIZE + 1, 2**63 - 1]
+TWO = {"s0": Dimension(X, 0), "s1": Dimension(X, 1), "k2": Dimension(Y, 0), "k3": Dimension(Y, 1)}
+simple = st.builds(
+    lambda relate, a, b: relate(a, b),
+    st.sampled_from([eq, ne, lt, le]), st.sampled_from(SIDES), st.sampled_from(SIDES),
+)  # fmt: skip
+
+
+@given(st.lists(simple, max_size=5), SHAPES, SHAPES, st.booleans())
+@settings(deadline=None, max_examples=400)
+def test_relations_beside_the_checks_of_their_arrays(relations, shape, other, both):
+    """Bounds of a size are part of the array's own step in C, and equal sizes are compared without a look at types."""
+    guards = [relation_guard(relation, TWO, "") for relation in relations if relation.symbols]
+    arrays = [np.broadcast_to(np.zeros(()), shape), np.broadcast_to(np.zeros(()), other)]
+    guards += [Guard(place, ArrayIs(np.dtype(float), (None, None))) for place in (X, Y)[: 1 + both]]
+    for found in (arrays, arrays[::-1], [arrays[0], None], [np.zeros(3), arrays[1]]):
+        state = State(tuple(found), two)
+        assert holds_in_c(guards, state) == all(holds(guard, state) for guard in guards), list(map(str, guards))
 
 
 @pytest.mark.parametrize("x", [None, 3, np.zeros(2), np.float64(1), [[1]]], ids=repr)

@@ -32,6 +32,7 @@ from capture.ir.shapes import (
     to_python,
 )
 from capture.ir.shapes.relations import COMPARE
+from capture.ir.shapes.samples import samples
 from capture.ir.shapes.traverse import ALGEBRA, fold, without_modulo
 
 Tree = int | Symbol | tuple
@@ -132,6 +133,9 @@ def check_expression(random: Random) -> None:
     assert forms["parsed"] == size and hash(forms["parsed"]) == hash(size), (tree, str(size))
     assert fold(size, lambda atom: None, ALGEBRA) == size, f"not stable: {size}"
     python = compile(to_python(size), "<size>", "eval")
+    for point, value in enumerate(samples(size)):
+        expected = value_or_none(tree, {symbol.name: samples(symbol)[point] for symbol in leaves})
+        assert expected is None or value == expected, f"{value} for {size} at point {point}, not {expected}"
     for env in envs:
         expected = value_or_none(tree, env)
         if expected is None:
@@ -159,8 +163,8 @@ def truth(relation: tuple[Tree, Tree, Relation], env: Env) -> bool | None:
     return None if left is None or right is None else COMPARE[relation[2].op](left, right)
 
 
-def random_facts(random: Random, leaves: list[Symbol]) -> list[tuple[Tree, Tree, Relation]]:
-    """Relations that all hold at some place."""
+def random_facts(random: Random, leaves: list[Symbol]) -> tuple[list[tuple[Tree, Tree, Relation]], Env]:
+    """Relations that all hold at some place, and that place."""
     witness = random.choice(list(box(leaves)))
     found = []
     for _ in range(random.choice((1, 2, 3, 4))):
@@ -168,7 +172,7 @@ def random_facts(random: Random, leaves: list[Symbol]) -> list[tuple[Tree, Tree,
         verdict = truth((left, right, relation), witness)
         if verdict is not None:
             found.append((left, right, relation) if verdict else negated(left, right, relation))
-    return found
+    return found, witness
 
 
 def negated(left: Tree, right: Tree, relation: Relation) -> tuple[Tree, Tree, Relation]:
@@ -179,14 +183,16 @@ def negated(left: Tree, right: Tree, relation: Relation) -> tuple[Tree, Tree, Re
 def check_facts(random: Random) -> None:
     """Decisions, bounds, simpler sizes and minimal guards under random facts."""
     leaves = random_symbols(random, random.choice((2, 3)))
-    assumed = random_facts(random, leaves)
+    assumed, witness = random_facts(random, leaves)
     relations = [relation for *_, relation in assumed]
     facts = Facts.of(*relations)
     where = [env for env in box(leaves) if all(truth(relation, env) for relation in assumed)]
     try:
         check_question(facts, random_relation(random, leaves), where)
         check_size(facts, random_tree(random, leaves, 2), where)
-        check_guards(assumed, Facts().minimal(relations), list(box(leaves)))
+        kept = Facts().minimal(relations)
+        check_guards(assumed, kept, list(box(leaves)))
+        assert Facts().minimal(relations, witness) == kept, f"near {witness} other relations are needed"
     except AssertionError as error:
         raise AssertionError(f"under {list(map(str, relations))}: {error}") from error
 

@@ -43,10 +43,10 @@ def observed(counts_calls: bool) -> Iterator[dict[str, Cost]]:
     inside = False
 
     def wrap(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        def ask(facts: Facts, question: Any) -> Any:
+        def ask(facts: Facts, question: Any, *others: Any) -> Any:
             nonlocal inside
             if inside:
-                return method(facts, question)
+                return method(facts, question, *others)
             inside, calls = True, 0
 
             def count(frame: Any, event: str, arg: Any) -> None:
@@ -59,7 +59,7 @@ def observed(counts_calls: bool) -> Iterator[dict[str, Cost]]:
             if counts_calls:
                 sys.setprofile(count)
             try:
-                return method(facts, question)
+                return method(facts, question, *others)
             finally:
                 if counts_calls:
                     sys.setprofile(None)

@@ -53,7 +53,7 @@ from tests.ir.fuzz_shapes import build, direct, random_env, random_symbols, rand
 n, m, k = Symbol("n"), Symbol("m"), Symbol("k", low=1)
 i, j = Symbol("i", low=None), Symbol("j", low=None)
 
-MODULES = "divisions expr extremes facts lowest ranges relations simplex text traverse dialect".split()  # noqa: SIM905
+MODULES = "divisions expr extremes facts lowest ranges relations samples simplex text traverse witness dialect".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize(

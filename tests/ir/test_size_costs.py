@@ -4,13 +4,11 @@ about ten thousand.
 
 from tests.ir.size_costs import observed, run_programs
 
-MOST_CALLS = 10_000
+MOST_CALLS = 5_000
 
 
 def test_questions_of_real_programs_are_answered_soon():
     with observed(counts_calls=True) as costs:
         run_programs()
-    guards = costs.pop("minimal")  # one question for each pair of facts
-    assert guards.times and guards.most_calls <= 5 * MOST_CALLS, guards.costliest
     for name, cost in costs.items():
         assert cost.times and cost.most_calls <= MOST_CALLS, f"{name}: {cost.costliest}"

@@ -95,7 +95,7 @@ arrays_apart(PyArrayObject *first, PyArrayObject *second)
 static ArraySpec *
 array_spec_new(PyArray_Descr *dtype, Py_ssize_t ndim)
 {
-    ArraySpec *spec = PyMem_Calloc(1, sizeof(ArraySpec) + ndim * (sizeof(npy_intp) + 2 * sizeof(int)));
+    ArraySpec *spec = PyMem_Calloc(1, sizeof(ArraySpec) + ndim * (3 * sizeof(npy_intp) + 2 * sizeof(int)));
     if (spec == NULL) {
         PyErr_NoMemory();
         return NULL;
@@ -103,7 +103,9 @@ array_spec_new(PyArray_Descr *dtype, Py_ssize_t ndim)
     spec->dtype = dtype;
     spec->ndim = (int)ndim;
     spec->dims = (npy_intp *)(spec + 1);
-    spec->order = (int *)(spec->dims + ndim);
+    spec->lows = spec->dims + ndim;
+    spec->spans = (npy_uintp *)(spec->lows + ndim);
+    spec->order = (int *)(spec->spans + ndim);
     spec->ranks = spec->order + ndim;
     spec->flag_mask = spec->flags = NPY_ARRAY_ALIGNED;
     return spec;
@@ -189,6 +191,23 @@ parse_layout(ArraySpec *spec, PyObject *layout)
     return 0;
 }
 
+bool
+array_spec_bound(ArraySpec *spec, Py_ssize_t axis, long long low, long long high)
+{
+    if (axis < 0 || axis >= spec->ndim || spec->dims[axis] >= 0) {
+        return false;
+    }
+    long long old_low = spec->lows[axis], old_high = old_low + (long long)spec->spans[axis];
+    low = low > old_low ? low : old_low;
+    high = high < old_high ? high : old_high;
+    if (low > high) {
+        return false;
+    }
+    spec->lows[axis] = low;
+    spec->spans[axis] = (npy_uintp)(high - low);
+    return true;
+}
+
 ArraySpec *
 array_spec_parse(PyObject *operands)
 {
@@ -203,7 +222,10 @@ array_spec_parse(PyObject *operands)
         return NULL;
     }
     for (int axis = 0; axis < spec->ndim; axis++) {
-        spec->dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, axis));
+        npy_intp size = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, axis));
+        spec->dims[axis] = size;
+        spec->lows[axis] = size < 0 ? 0 : size;
+        spec->spans[axis] = size < 0 ? LARGEST_SIZE : 0;
     }
     if (writeable >= 0) {
         spec->flag_mask |= NPY_ARRAY_WRITEABLE;

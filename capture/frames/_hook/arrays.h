@@ -19,7 +19,9 @@ typedef struct {
     int flag_mask, flags;
     enum { ANY_LAYOUT, DENSE, STRIDED } layout;
     bool inner;
-    npy_intp *dims; /* -1: any, up to LARGEST_SIZE */
+    npy_intp *dims; /* -1: open */
+    npy_intp *lows; /* the smallest size of each axis, */
+    npy_uintp *spans; /* and by how much others may be larger: one comparison tells both */
     int *order;
     int *ranks;
 } ArraySpec;
@@ -28,6 +30,8 @@ int arrays_init(void);
 /* From (dtype, sizes, writeable, layout): -1 for what is not checked, layout None or (ranks, dense, inner). Borrows the
    dtype; freed with PyMem_Free. */
 ArraySpec *array_spec_parse(PyObject *operands);
+/* The size of an open axis lies between these, too; false if the axis is not open or nothing would be left. */
+bool array_spec_bound(ArraySpec *spec, Py_ssize_t axis, long long low, long long high);
 bool same_dtype(PyArray_Descr *have, PyArray_Descr *want);
 bool layout_holds(const ArraySpec *want, PyArrayObject *array);
 /* True if no byte can belong to elements of both. */
@@ -46,7 +50,7 @@ array_holds(const ArraySpec *want, PyObject *value)
     }
     const npy_intp *dims = PyArray_DIMS(array);
     for (int axis = 0; axis < want->ndim; axis++) {
-        if (want->dims[axis] >= 0 ? dims[axis] != want->dims[axis] : dims[axis] > LARGEST_SIZE) {
+        if ((npy_uintp)(dims[axis] - want->lows[axis]) > want->spans[axis]) {
             return false;
         }
     }

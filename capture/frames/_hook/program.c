@@ -166,7 +166,15 @@ compile_row(Program *program, SlotMap *map, PyObject *row, Py_ssize_t arguments)
     if (op < OP_check_is && map->physical[slot] < 0) {
         map->physical[slot] = program->slots++;
     }
-    return parse_slot(map, PyTuple_GET_ITEM(row, 1), 0, &step->slot);
+    if (parse_slot(map, PyTuple_GET_ITEM(row, 1), 0, &step->slot) < 0) {
+        return -1;
+    }
+    if (step->relation != NULL && relation_settle(step->relation, step->slot, program->steps, program->count - 1)) {
+        PyMem_Free(step->relation);
+        *step = (Step){0};
+        program->count--;
+    }
+    return 0;
 }
 
 int

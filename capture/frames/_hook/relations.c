@@ -4,23 +4,11 @@
    In: the postfix programs of size_guards.py, the left side followed by the right one. Out: whether they compare so. */
 #include "relations.h"
 
-#include "arrays.h"
+#include "steps.h"
 
 enum { CONSTANT, DIMENSION, NUMBER, ADD, MULTIPLY, FLOORDIV, MODULO, MINIMUM, MAXIMUM, CODES };
 enum { EQUAL, DIFFERENT, LESS, AT_MOST, COMPARES };
 #define DEEPEST 64
-
-typedef struct {
-    int code;
-    Py_ssize_t slot; /* -1: the step's own */
-    long long number;
-} Instruction;
-
-struct Relation {
-    int compare;
-    Py_ssize_t count;
-    Instruction code[];
-};
 
 static bool
 size_of(const Instruction *at, PyObject *value, long long *size)
@@ -95,9 +83,9 @@ operand(const Instruction *at, Py_ssize_t own, PyObject **slots, long long *valu
 }
 
 bool
-relation_holds(const Relation *relation, Py_ssize_t own, PyObject **slots)
+relation_computes(const Relation *relation, Py_ssize_t own, PyObject **slots)
 {
-    if (relation->count == 2) { /* as nearly all are: two sizes, or a size and a constant */
+    if (relation->count == 2) { /* two sizes, or a size and a constant */
         long long left, right;
         return operand(relation->code, own, slots, &left) && operand(relation->code + 1, own, slots, &right) &&
                compare(relation->compare, left, right);
@@ -163,6 +151,7 @@ relation_parse(PyObject *operand, const SlotMap *map)
         return NULL;
     }
     relation->compare = compare;
+    relation->same = false;
     relation->count = count;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (parse_instruction(&relation->code[i], PyTuple_GET_ITEM(rows, i), slots, map, &depth) < 0) {
@@ -176,4 +165,51 @@ relation_parse(PyObject *operand, const SlotMap *map)
         return NULL;
     }
     return relation;
+}
+
+/* ---- what other steps know ---- */
+
+/* The array step that has seen to it that a size is there; NULL if none has. */
+static ArraySpec *
+array_behind(const Instruction *at, Py_ssize_t own, const Step *steps, Py_ssize_t count)
+{
+    Py_ssize_t slot = at->slot < 0 ? own : at->slot;
+    for (Py_ssize_t i = 0; at->code == DIMENSION && i < count; i++) {
+        if (steps[i].array != NULL && steps[i].slot == slot && at->number < steps[i].array->ndim) {
+            return steps[i].array;
+        }
+    }
+    return NULL;
+}
+
+/* A bound of one size is part of what the array step compares anyway. */
+static bool
+settle_bound(const Relation *relation, const Instruction *size, long long bound, ArraySpec *array)
+{
+    bool below = size == relation->code; /* size < bound, size <= bound */
+    if (relation->compare < LESS || bound < -1 || bound > LARGEST_SIZE) {
+        return false;
+    }
+    bound += relation->compare == LESS ? (below ? -1 : 1) : 0;
+    return array_spec_bound(array, size->number, below ? 0 : bound, below ? bound : LARGEST_SIZE);
+}
+
+bool
+relation_settle(Relation *relation, Py_ssize_t own, const Step *steps, Py_ssize_t count)
+{
+    if (relation->count != 2) {
+        return false;
+    }
+    Instruction *left = relation->code, *right = left + 1;
+    ArraySpec *first = array_behind(left, own, steps, count), *second = array_behind(right, own, steps, count);
+    if (first != NULL && right->code == CONSTANT) {
+        return settle_bound(relation, left, right->number, first);
+    }
+    if (second != NULL && left->code == CONSTANT) {
+        return settle_bound(relation, right, left->number, second);
+    }
+    relation->same = relation->compare == EQUAL && first != NULL && second != NULL;
+    left->slot = left->slot < 0 ? own : left->slot;
+    right->slot = right->slot < 0 ? own : right->slot;
+    return false;
 }

@@ -241,7 +241,8 @@ class Sizes(Known):
     def guards(self) -> tuple[Guard, ...]:
         """A guard for each fact that does not follow from the others."""
         places = {name: number.source for name, number in self.numbers.items() if number.source is not None}
-        return tuple(relation_guard(fact, places, self.asked[fact]) for fact in Facts().minimal(self.asked))
+        example = {name: number.example for name, number in self.numbers.items()}
+        return tuple(relation_guard(fact, places, self.asked[fact]) for fact in Facts().minimal(self.asked, example))
 
     # values -------------------------------------------------------------------------------------------------------
     def value(self, size: Size) -> Value:

@@ -3,7 +3,7 @@
 - ``expr``: symbols, atoms and sums; the conventions. ``divisions``, ``extremes``: the rules of their atoms.
 - ``traverse``: rebuild, evaluate, substitute. ``dialect``, ``text``: Python, C, and text that parses back.
 - ``relations``: statements about sizes. ``facts``: what follows from those that hold.
-- ``ranges``, ``simplex``, ``lowest``: how facts reason.
+- ``ranges``, ``simplex``, ``lowest``: how facts reason. ``samples``, ``witness``: how they see that there is no proof.
 
 >>> n, m = Symbol("n"), Symbol("m")
 >>> str((n + 1) // 2 * 2 + maximum(m - 1, 0)), evaluate(n // 2, {"n": 7}), to_c(n // 2)

@@ -12,8 +12,9 @@ and of a list of relations those that do not follow from the others.
 
 Facts are kept in the form that serves best: a symbol that equals something is replaced by it everywhere, bounds of
 one product are ranges, ``a % k == r`` is a congruence, the rest are sizes that are not negative or not zero.
-Interval arithmetic answers most questions, ``lowest`` the rest. All answers are sound; None may mean that no proof
-was found. As in Python, a question about a size with a divisor that is known to be zero raises ``ZeroDivisionError``.
+Interval arithmetic answers most questions, ``lowest`` the rest; for what is wrong at one of a few points (``samples``)
+no proof is sought. All answers are sound; None may mean that no proof was found. As in Python, a question about a
+size with a divisor that is known to be zero raises ``ZeroDivisionError``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from functools import cached_property, partial, reduce
 from itertools import chain
 from math import gcd
 
-from capture.ir.shapes import ranges
+from capture.ir.shapes import ranges, witness
 from capture.ir.shapes.divisions import modulo
 from capture.ir.shapes.expr import (
     Expr,
@@ -56,6 +57,7 @@ from capture.ir.shapes.lowest import (
 )
 from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
 from capture.ir.shapes.relations import Relation, difference, eq, primitive
+from capture.ir.shapes.samples import POINTS, samples, samples_of_product
 from capture.ir.shapes.traverse import Rules, atoms, fold, rules, substitute, symbols, without_modulo
 
 
@@ -116,7 +118,9 @@ class Facts:
     def bounds(self, size: Size) -> tuple[int | None, int | None]:
         """The smallest and the largest value, inclusive; None where there is no limit, or none was found."""
         size = self.simplify(size)
-        low, high = lowest(size, self), -lowest(multiply(size, -1), self)
+        seen = self.seen(size)
+        least, most = min(seen, default=ranges.INFINITY), max(seen, default=-ranges.INFINITY)
+        low, high = lowest(size, self, least), -lowest(multiply(size, -1), self, -most)
         return (int(low) if is_finite(low) else None, int(high) if is_finite(high) else None)
 
     def simplify(self, size: Size) -> Size:
@@ -130,24 +134,32 @@ class Facts:
                 self._simplified[size] = size
         return self._simplified[size]
 
-    def minimal(self, relations: Iterable[Relation]) -> tuple[Relation, ...]:
-        """The relations, in order, without those that follow from these facts and the others."""
+    def minimal(self, relations: Iterable[Relation], example: Mapping[str, int] | None = None) -> tuple[Relation, ...]:
+        """The relations, in order, without those that follow from these facts and the others.
+
+        All of them hold at the ``example``, if there is one: near it, most that are needed are found to be so.
+        """
         relations = tuple(dict.fromkeys(relations))
-        kept = {relation for part in _parts(relations, self.relations) for relation in self._minimal(part)}
+        kept = {relation for part in _parts(relations, self.relations) for relation in self._minimal(part, example)}
         return tuple(relation for relation in relations if relation in kept)
 
-    def _minimal(self, relations: Sequence[Relation]) -> tuple[Relation, ...]:
+    def _minimal(self, relations: Sequence[Relation], example: Mapping[str, int] | None) -> Sequence[Relation]:
+        sure: set[Relation] = set()
+        if example is not None:
+            sure.update(witness.needed((*self.relations, *relations), example))
+            if sure.issuperset(relations):
+                return relations
         needed: list[Relation] = []
         before = [self]
         for relation in relations:
-            if not before[-1].implied(relation):
+            if relation in sure or not before[-1].implied(relation):
                 needed.append(relation)
                 before.append(before[-1].assume(relation))
         kept: list[Relation] = []
         for relation, facts in zip(reversed(needed), reversed(before[:-1]), strict=True):
-            if not reduce(Facts.assume, kept, facts).implied(relation):
+            if relation in sure or not reduce(Facts.assume, kept, facts).implied(relation):
                 kept.insert(0, relation)
-        return tuple(kept)
+        return kept
 
     # What the rules of the algebra and ``lowest`` ask
 
@@ -169,7 +181,15 @@ class Facts:
         return ranges.meet(product_range(factors, self.range), self.limits.get(factors, EVERYTHING))
 
     def at_least(self, size: Size, bound: int) -> bool:
-        return lowest(size, self, bound, cases=1) >= bound
+        low, high = self.range(size)
+        if low >= bound or high < bound:
+            return low >= bound
+        return not any(value < bound for value in self.seen(size)) and lowest(size, self, bound, cases=1) >= bound
+
+    def seen(self, size: Size) -> Sequence[int]:
+        """Values that the size has at points where the facts hold; there may be none."""
+        values = samples(size)
+        return [value for point in self._points if (value := values[point]) is not None]
 
     def nonzero(self, size: Size) -> bool:
         terms, constant = linear(size)
@@ -214,6 +234,17 @@ class Facts:
         limit: Range = (-(constant // c), ranges.INFINITY) if c > 0 else (-ranges.INFINITY, constant // -c)
         old = self.limits.get(factors, EVERYTHING)
         return changed(self, limits={**self.limits, factors: ranges.meet(old, limit)})
+
+    @cached_property
+    def _points(self) -> Sequence[int]:
+        """Where the facts hold, of what stands in questions: symbols that are solved do not."""
+        columns: list[tuple[Sequence[int | None], Callable[[int], bool]]] = [
+            *((samples_of_product(factors), partial(_lies_in, limit)) for factors, limit in self.limits.items()),
+            *((samples(size), _is_at_least_zero) for size in self.nonnegative),
+            *((samples(size), bool) for size in self.nonzeros),
+            *((samples(size), partial(_is_multiple, number)) for size, number in self.congruences),
+        ]
+        return [point for point in range(len(POINTS)) if all(_holds_at(point, *column) for column in columns)]
 
     # Caches
 
@@ -299,14 +330,40 @@ def _parts(relations: Iterable[Relation], facts: Iterable[Relation]) -> Iterator
     return (sorted(members, key=order.__getitem__) for _, members in parts if members)
 
 
+def _holds_at(point: int, values: Sequence[int | None], holds: Callable[[int], bool]) -> bool:
+    value = values[point]
+    return value is not None and holds(value)
+
+
+def _lies_in(limit: Range, value: int) -> bool:
+    return limit[0] <= value <= limit[1]
+
+
+def _is_at_least_zero(value: int) -> bool:
+    return value >= 0
+
+
+def _is_multiple(number: int, value: int) -> bool:
+    return value % number == 0
+
+
 # Decisions
+
+
+def _signs(facts: Facts, gap: Size) -> set[int]:
+    return {(value > 0) - (value < 0) for value in facts.seen(gap)}
 
 
 def _is_zero(facts: Facts, gap: Size) -> bool | None:
     if isinstance(gap, int):
         return gap == 0
+    signs = _signs(facts, gap)
+    if 0 in signs and len(signs) > 1:
+        return None
     if _is_never_zero(facts, gap):
         return False
+    if len(signs) > 1:
+        return None
     plain = without_modulo(gap)
     if isinstance(plain, int):
         return plain == 0
@@ -326,9 +383,10 @@ def _is_never_zero(facts: Facts, gap: Expr) -> bool:
 
 
 def _is_not_negative(facts: Facts, gap: Size) -> bool | None:
-    if lowest(gap, facts, 0) >= 0:
+    signs = _signs(facts, gap)
+    if -1 not in signs and lowest(gap, facts, 0) >= 0:
         return True
-    return False if lowest(multiply(gap, -1), facts, 1) >= 1 else None
+    return False if signs <= {-1} and lowest(multiply(gap, -1), facts, 1) >= 1 else None
 
 
 DECIDE: Mapping[str, tuple[Callable[[Facts, Size], bool | None], bool]] = {

@@ -13,6 +13,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 
 from capture.ir.shapes.dialect import Annotated
@@ -41,7 +42,7 @@ class Relation:
         if self.op not in COMPARE:
             raise ValueError(f"not a relation of sizes: {self.op!r}")
 
-    @property
+    @cached_property
     def symbols(self) -> frozenset[Symbol]:
         return symbols_of(self.left, self.right)
 
