@@ -18,6 +18,7 @@ from contextvars import ContextVar
 
 from capture.ir.op import CannotInfer
 from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, broadcast, eq, le
+from capture.ir.shapes.ranges import Range
 
 
 class UnknownSize(CannotInfer):
@@ -49,6 +50,10 @@ class Known:
         if testable:
             self.facts = self.facts.assume(relation)
         return testable
+
+    def example(self, size: Size) -> int | None:
+        """What a size is in the call at hand; None where there is none, or where it depends on what arrays hold."""
+        return size if isinstance(size, int) else None
 
     def answer(self, relation: Relation) -> bool:
         """Whether the relation holds; a subclass may decide it."""
@@ -103,6 +108,15 @@ def at_least(size: Size, bound: Size) -> bool:
     if isinstance(size, int) and isinstance(bound, int):
         return size >= bound
     return ask(le(bound, size))
+
+
+def example_of(size: Size) -> int | None:
+    return _asked.get().example(size)
+
+
+def range_of_size(size: Size) -> Range:
+    """The least and the largest value that are known of it."""
+    return _asked.get().facts.range(size)
 
 
 def simplified(size: Size) -> Size:

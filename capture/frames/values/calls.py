@@ -39,6 +39,7 @@ from capture.frames.values.special import SPECIAL
 from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
 from capture.ir.graph import Node, map_nodes, map_params
+from capture.ir.sizes import asking
 from capture.ir.types import NumberType
 
 if TYPE_CHECKING:
@@ -512,7 +513,8 @@ def several_results(tracer: Tracer, found: Node) -> Value:
     """The several results of a call, in the kind of tuple or list that NumPy gives."""
     values = [tracer.result(tracer.graph.call("part", found, index=index)) for index in range(len(found.type))]
     assert found.op.gives is not None
-    gives = found.op.gives(*map_nodes(found.args, lambda node: node.type), **map_params(found.params))
+    with asking(tracer.graph.known):
+        gives = found.op.gives(*map_nodes(found.args, lambda node: node.type), **map_params(found.params))
     if gives is tuple:
         return TupleValue(values)
     if gives is list:

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def first_of(tracer: Tracer, *ways: Callable[[], Value]) -> Value:
-    """What the first way gives that does not break; if all of them do, the first break counts."""
-    first: GraphBreak | None = None
+    """What the first way gives that neither breaks nor must know what changes; if none does, the first one counts."""
+    first: GraphBreak | numbers.Specialise | None = None
     try:
         for way in ways:
             marks, depth, position = tracer.mark(), len(tracer.frames), tracer.graph.position
             try:
                 return way()
-            except GraphBreak as stop:
+            except (GraphBreak, numbers.Specialise) as stop:
                 if first is not None:
                     raise first from None
-                if exceptions.exception_of(stop) is not None:
+                if isinstance(stop, GraphBreak) and exceptions.exception_of(stop) is not None:
                     raise
                 first = stop
                 tracer.undo(marks, depth)

@@ -253,7 +253,8 @@ def _canonical_arange(start: Any, stop: Any, step: Any, dtype: Any) -> dict[str,
 def _require_whole(start: Any, stop: Any, step: Any) -> None:
     """Bounds that are sizes go with ints and a step that is known."""
     if any(type(number) is float for number in (start, stop, step)) or isinstance(step, Expr) or step == 0:
-        raise UnknownSize("arange from sizes in steps that are no known int", start, stop, step)
+        unknown = [number for number in (start, stop, step) if isinstance(number, Expr)]
+        raise UnknownSize("arange from sizes in steps that are no known int", *unknown)
 
 
 def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]:
@@ -430,12 +431,13 @@ def _linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
 
 
 _LINSPACE_IS_VIEW = not np.linspace(0.0, 1.0, 3).flags.owndata
-"""Whether this NumPy gives a view of what it computed."""
+"""Whether this NumPy gives a view of what it computed in place, where there is an interval to compute with."""
 
 
 def _expand_linspace(graph: Any, start: Any, stop: Any, **params: Any) -> Any:
     whole = graph.call("linspace", start=start, stop=stop, **params)
-    if not _LINSPACE_IS_VIEW:
+    intervals = whole.type.shape[0] - (1 if params.get("endpoint", True) else 0)
+    if not _LINSPACE_IS_VIEW or whole.type.dtype != np.float64 or not at_least(intervals, 1):
         return whole
     return graph.call("slice", whole, starts=(0,), steps=(1,), sizes=whole.type.shape)
 

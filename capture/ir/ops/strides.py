@@ -16,6 +16,7 @@ from typing import Any
 
 from capture.ir.op import Strided
 from capture.ir.shapes import Size
+from capture.ir.sizes import at_least, same
 from capture.ir.types import ArrayType, Layout, is_static
 
 
@@ -48,23 +49,38 @@ def strides_of(node: Any) -> tuple[Size, ...] | None:
 
 
 def contiguity(type: ArrayType, node: Any = None) -> bool | None:
-    """Whether an array has NumPy's C_CONTIGUOUS flag."""
-    if type.layout is not None and type.layout.is_c:
+    """Whether an array has NumPy's C_CONTIGUOUS flag. Axes of one element have no say in it, empty arrays have it."""
+    layout = type.layout
+    if layout is not None and layout.is_c:
         return True
-    if type.layout is not None and (type.layout.dense or node is None or node.kind != "call" or not node.op.is_view):
-        return False  # what is not a view of something has an exact layout
-    strides = strides_of(node) if node is not None else None
-    if strides is None or not is_static(type.shape):
-        return _refuted_contiguity(type.layout)
-    return Layout.of_strides(type.shape, strides, 1).is_c  # type: ignore[arg-type]
-
-
-def _refuted_contiguity(layout: Layout | None) -> bool | None:
-    """A layout that is not dense for certain can still show that the order or the innermost stride is wrong."""
-    if layout is None:
+    is_view = node is not None and node.kind == "call" and node.op.is_view
+    strides = strides_of(node) if is_view else None
+    if strides is None and layout is None:
         return None
-    moving = [rank for rank in layout.ranks if rank]
-    return None if layout.inner and moving == sorted(set(moving), reverse=True) else False
+    if not all(at_least(size, 1) for size in type.shape):
+        return True
+    if strides is not None:
+        return _is_contiguous(type.shape, strides)
+    assert layout is not None
+    moving = [axis for axis in sorted(range(type.ndim), key=lambda axis: -layout.ranks[axis]) if layout.ranks[axis]]
+    moving = [axis for axis in moving if at_least(type.shape[axis], 2)]
+    ranks = [layout.ranks[axis] for axis in moving]
+    if moving != sorted(moving) or len(set(ranks)) < len(ranks):
+        return False
+    if layout.dense or not moving:
+        return True
+    # What is not a view of something has an exact layout; of a view it may be that nobody could prove it dense.
+    return None if is_view and layout.inner else False
+
+
+def _is_contiguous(shape: Sequence[Size], strides: Sequence[Size]) -> bool:
+    step: Size = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if at_least(size, 2):
+            if not same(stride, step):
+                return False
+            step = step * size
+    return True
 
 
 # Slices -----------------------------------------------------------------------------------------------------------

@@ -7,24 +7,24 @@ In: the types of the operands and the parameters of a call. Out: the type of its
 
 The stand-ins have the operands' dtypes, numbers of axes and memory order, and made-up elements. Small arrays have
 their own sizes. Large ones get other sizes, in the same order, twice: a size of the result that is in both calls the
-one that stands for ``n`` is ``n``, one that does not change is that number, and any other is not known. Sizes that
-change from call to call are refused, since what holds for some stand-ins need not hold for all. What the elements
-decide is found out when the graph runs: an extern call whose result is not as predicted makes the graph exit.
+one that stands for ``n`` is ``n``, one that does not change is that number, and any other is not known. For sizes that
+change from call to call see ``open_trial``. What the elements decide is found out when the graph runs: an extern call
+whose result is not as predicted makes the graph exit.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, ListLiteral
-from capture.ir.shapes import Expr, Size
-from capture.ir.sizes import UnknownSize
-from capture.ir.types import SHORT_NAMES, ArrayType, Layout, NumberType, scalar_type
+from capture.ir.op import CannotInfer
+from capture.ir.ops.open_trial import found_for_open_sizes
+from capture.ir.ops.stand_ins import arrays_in, call_on_stand_ins, in_simplest_form, numeric
+from capture.ir.shapes import Size, is_static
+from capture.ir.types import ArrayType, Layout, scalar_type
 
 SMALL, LARGEST = 1 << 12, 1 << 18
 """Numbers of elements up to which an operand stands for itself: at once, and where other sizes tell nothing."""
@@ -54,10 +54,9 @@ def container_by_trial(function: Callable[..., Any]) -> Callable[..., type]:
 
 
 def _found(function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, type]:
-    sizes = [size for array in _arrays((operands, tuple(params.values()))) for size in array.shape]
-    unknown = [size for size in sizes if isinstance(size, Expr)]
-    if unknown:
-        raise UnknownSize("a function of NumPy's is called on sizes that change", *unknown)
+    operands, params = in_simplest_form(operands), {name: in_simplest_form(value) for name, value in params.items()}
+    if not all(is_static(array.shape) for array in arrays_in((operands, tuple(params.values())))):
+        return found_for_open_sizes(function, operands, params)
     key = f"{id(function)} {operands!r} {params!r}"
     found = _known.get(key)
     if found is None:
@@ -77,7 +76,7 @@ def _found(function: Callable[..., Any], operands: tuple[Any, ...], params: Mapp
 def _try(
     function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], number: int = 1
 ) -> tuple[Any, type]:
-    shapes = [cast(tuple[int, ...], array.shape) for array in _arrays((operands, tuple(params.values())))]
+    shapes = [cast(tuple[int, ...], array.shape) for array in arrays_in((operands, tuple(params.values())))]
     largest = max(map(prod, shapes), default=0)
     if largest <= SMALL:
         return _own_sizes(function, operands, params, number)
@@ -86,7 +85,8 @@ def _try(
         trials = []
         for first, step in SPREADS:
             standing: dict[Size, int] = {size: first + step * k for k, size in enumerate(sizes)}
-            trials.append((_call(function, operands, params, standing, number), {v: k for k, v in standing.items()}))
+            found = call_on_stand_ins(function, operands, params, standing, number)
+            trials.append((found, {value: size for size, value in standing.items()}))
         return _joined(trials), type(trials[0][0])
     except (_Unknown, CannotInfer) as refused:
         if largest <= LARGEST:
@@ -97,7 +97,7 @@ def _try(
 def _own_sizes(
     function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], number: int
 ) -> tuple[Any, type]:
-    found = _call(function, operands, params, {}, number)
+    found = call_on_stand_ins(function, operands, params, {}, number)
     return _joined([(found, {})]), type(found)
 
 
@@ -105,7 +105,7 @@ def _refuse_sizes_from_numbers(
     function: Callable[..., Any], operands: tuple[Any, ...], params: Mapping[str, Any], found: Any
 ) -> None:
     """A number that the graph computes may be how many elements there are: then the result never is as predicted."""
-    if not any(array.scalar for array in _arrays((operands, tuple(params.values())))):
+    if not any(array.scalar for array in arrays_in((operands, tuple(params.values())))):
         return
     try:
         again = _try(function, operands, params, OTHER_NUMBER)
@@ -113,90 +113,6 @@ def _refuse_sizes_from_numbers(
         again = None
     if again != found:
         raise CannotInfer("a number that the graph computes decides the form of the result")
-
-
-def _arrays(value: Any) -> Iterator[ArrayType]:
-    if isinstance(value, ArrayType):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _arrays(item)
-
-
-# Stand-ins --------------------------------------------------------------------------------------------------------
-def _call(
-    function: Callable[..., Any],
-    operands: tuple[Any, ...],
-    params: Mapping[str, Any],
-    standing: Mapping[Size, int],
-    number: int,
-) -> Any:
-    values = _stand_in(operands, standing, number)
-    named = {name: _stand_in(value, standing, number) for name, value in params.items()}
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("error")  # a warning must name the user's line, which an extern call does not know
-        try:
-            found = function(*values, **named)
-        except Exception as error:  # NumPy says it again where the call is made
-            raise CannotInfer(f"{type(error).__name__}: {error}") from None
-    given = list(_concrete((values, tuple(named.values()))))
-    for result in found if isinstance(found, tuple | list) else (found,):
-        if isinstance(result, np.ndarray) and any(np.may_share_memory(result, array) for array in given):
-            raise CannotInfer("a result that shows the memory of an operand")
-    return found
-
-
-def _concrete(value: Any) -> Iterator[np.ndarray]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _concrete(item)
-
-
-def _stand_in(operand: Any, standing: Mapping[Size, int], number: int) -> Any:
-    if isinstance(operand, NumberType):
-        raise CannotInfer("a number that is not known")
-    if isinstance(operand, tuple):
-        items = (_stand_in(item, standing, number) for item in operand)
-        return ListLiteral(items) if type(operand) is ListLiteral else tuple(items)
-    if not isinstance(operand, ArrayType):
-        return operand
-    if operand.scalar:
-        return operand.dtype.type(number)
-    shape = tuple(standing.get(size, size) for size in operand.shape)
-    return _laid_out(_elements(shape, operand.dtype), operand.layout)
-
-
-def _elements(shape: Sequence[Any], dtype: np.dtype) -> np.ndarray:
-    """Rising numbers; square matrices are positive definite, so that they have all that linear algebra asks for."""
-    count = prod(shape)
-    if dtype.kind == "b":
-        return (np.arange(count) % 2 == 0).reshape(shape)
-    if len(shape) > 1 and shape[-1] == shape[-2]:
-        rows = np.arange(shape[-1])
-        matrix = 1 / (1 + np.abs(rows[:, None] - rows)) + np.diag(np.full(shape[-1], shape[-1] % 50 + 1))
-        return np.broadcast_to(matrix, shape).astype(dtype)
-    numbers = np.arange(1, count + 1)
-    return (numbers % 2 if dtype.kind in "iu" else numbers).reshape(shape).astype(dtype)
-
-
-def _laid_out(array: np.ndarray, layout: Layout | None) -> np.ndarray:
-    """The same elements in memory of the given class."""
-    if array.ndim == 0 or array.size == 0:
-        return array
-    if layout is None:
-        raise CannotInfer("strides that are not known")
-    for axis, (rank, size) in enumerate(zip(layout.ranks, array.shape, strict=True)):
-        if rank == 0 and size > 1:
-            array = np.repeat(array.take([0], axis), size, axis)  # its elements are one in memory
-    order = layout.order
-    gap = 1 if layout.dense else 2
-    shape = [array.shape[axis] for axis in order]
-    shape[-1] *= gap
-    places = np.zeros(shape, array.dtype)[..., ::gap].transpose(np.argsort(order))
-    places[...] = array
-    return places
 
 
 # Results ----------------------------------------------------------------------------------------------------------
@@ -210,14 +126,14 @@ def _joined(trials: Sequence[tuple[Any, Mapping[int, Size]]]) -> Any:
         parts = [[(result[k], back) for result, back in trials] for k in range(len(first))]
         return tuple(_joined(part) for part in parts)
     if isinstance(first, np.generic):
-        return scalar_type(_numeric(first.dtype))
+        return scalar_type(numeric(first.dtype))
     if type(first) is not np.ndarray:
         raise CannotInfer(f"a result of type {type(first).__name__}")
     layout = Layout.of(first)
     shape = tuple(_size([(array.shape[axis], back) for array, back in _pairs(trials)]) for axis in range(first.ndim))
     if not layout.dense or len(set(filter(None, layout.ranks))) != sum(rank > 0 for rank in layout.ranks):
         raise CannotInfer("a result whose memory has gaps")
-    return ArrayType(_numeric(first.dtype), shape, layout)
+    return ArrayType(numeric(first.dtype), shape, layout)
 
 
 def _pairs(trials: Sequence[tuple[Any, Mapping[int, Size]]]) -> Sequence[tuple[np.ndarray, Mapping[int, Size]]]:
@@ -235,9 +151,3 @@ def _size(sizes: Sequence[tuple[int, Mapping[int, Size]]]) -> Size:
     if len({size for size, _ in sizes}) == 1:
         return sizes[0][0]
     raise _Unknown("a size of the result is not known")
-
-
-def _numeric(dtype: np.dtype) -> np.dtype:
-    if dtype not in SHORT_NAMES:
-        raise CannotInfer(f"a result of dtype {dtype}")
-    return dtype

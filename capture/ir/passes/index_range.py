@@ -60,7 +60,7 @@ def _of_column(node: Node) -> Range | None:
 def _of_arange(node: Node) -> Range | None:
     start, stop, step = (node.params[name] for name in ("start", "stop", "step"))
     length = arange_length(start, stop, step)
-    if not length or not all(type(number) is int for number in (start, step)):
+    if not isinstance(length, int) or not length or not all(type(number) is int for number in (start, step)):
         return None
     last = start + (length - 1) * step
     return min(start, last), max(start, last)
