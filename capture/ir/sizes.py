@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from capture.ir.op import CannotInfer
-from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, broadcast, eq, le
+from capture.ir.shapes import Contradiction, Expr, Facts, Relation, Size, Symbol, add, broadcast, eq, le, lt
 from capture.ir.shapes.ranges import Range
 
 
@@ -117,6 +117,17 @@ def example_of(size: Size) -> int | None:
 def range_of_size(size: Size) -> Range:
     """The least and the largest value that are known of it."""
     return _asked.get().facts.range(size)
+
+
+def negative_means_none(bound: Size, size: Size) -> bool:
+    """Whether a bound, where it is negative, is that of no element, counted from the end of ``size`` elements."""
+    facts = _asked.get().facts
+    if isinstance(bound, int) or facts.decide(le(0, bound)) is not None:
+        return False
+    try:
+        return facts.assume(lt(bound, 0)).implied(le(add((bound, size)), 0))
+    except Contradiction:
+        return False
 
 
 def simplified(size: Size) -> Size:

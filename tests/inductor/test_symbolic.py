@@ -137,7 +137,7 @@ CHOOSING = [
     lambda x: x.prod(axis=1),
     lambda x: x.var(axis=0),
     lambda x: x + x[0] * 2,
-    lambda x: x + np.ascontiguousarray(x.T).T,
+    lambda x: x + x.T.copy(order="C").T,
     lambda x: x[x > 1].sum() + x[x > 0.5].max(),
     standardised,
     shares,

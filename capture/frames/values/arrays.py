@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.sources import Dimension
 from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
@@ -73,12 +74,12 @@ class GraphValue(Value):
 
 
 def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
-    """Single elements are chosen by constants; a loop over them would be slower piece by piece than as it is."""
+    """Single elements are chosen by constants and sizes of arrays: a loop over all would be slower piece by piece."""
     parts = [part.real(tracer) for part in (key.values if isinstance(key, TupleValue) else (key,))]
     if len(parts) < array.type.ndim or not all(isinstance(part, NumberValue | Constant) for part in parts):
         return
     for part in parts:
-        if isinstance(part, NumberValue):
+        if isinstance(part, NumberValue) and not all(isinstance(source, Dimension) for source in part.sources):
             part.concrete(tracer)
 
 

@@ -19,10 +19,21 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.hook import UNBOUND, WeakEntry, spare
 from capture.frames.origins import origin
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import copies, exceptions, instances, library, lookup, numbers, protocols, streams, writers
+from capture.frames.values import (
+    copies,
+    exceptions,
+    instances,
+    library,
+    lookup,
+    numbers,
+    protocols,
+    streams,
+    totals,
+    writers,
+)
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Lazy, NotConcrete, Opaque, Value
-from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant, attempt
+from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
@@ -194,25 +205,6 @@ def _len(tracer: Tracer, value: Value) -> Value:
     if isinstance(value, ArrayValue) and value.type.shape:
         return tracer.sizes.value(value.type.shape[0])
     return value.size(tracer) if isinstance(value, ListValue) else Constant(value.length(tracer))
-
-
-def _abs(tracer: Tracer, value: Value) -> Value:
-    op = ops.for_call(abs)
-    if isinstance(value, ArrayValue | ScalarValue) and op is not None:
-        return call_op(tracer, op, (value,), {})
-    return tracer.evaluate(abs, (value,), {})
-
-
-def _sum(tracer: Tracer, values: Value, start: Value = Constant(0)) -> Value:  # noqa: B008 (immutable)
-    total = start
-    items = values.items(tracer)
-    try:
-        concrete = [item.real(tracer).concrete(tracer) for item in items]
-    except NotConcrete:
-        for item in items:
-            total = binary(tracer, "+", total.real(tracer), item.real(tracer))
-        return total
-    return tracer.constant(attempt(sum, (concrete, start.concrete(tracer)), {}, "sum"))
 
 
 def _every(wanted: bool) -> Builtin:
@@ -392,19 +384,10 @@ def _result_type(tracer: Tracer, *values: Value) -> Value:
     return tracer.evaluate(np.result_type, known, {})
 
 
-def _divmod(tracer: Tracer, left: Value, right: Value) -> Value:
-    op = ops.for_call(np.divmod)
-    if op is not None and (isinstance(left, ArrayValue) or isinstance(right, ArrayValue)):
-        return call_op(tracer, op, (left, right), {}, np.divmod)
-    return tracer.evaluate(divmod, (left, right), {})
-
-
 BUILTINS: Mapping[Any, Builtin] = {
     **library.ROWS,
-    divmod: _divmod,
+    **totals.ROWS,
     len: _len,
-    abs: _abs,
-    sum: _sum,
     all: _every(True),
     any: _every(False),
     isinstance: _isinstance,
@@ -453,7 +436,7 @@ FROM_LIBRARY = frozenset({contextlib.nullcontext})
 
 TEXTS: frozenset[Any] = frozenset({str, repr, ascii})
 
-CONSUMING: frozenset[Any] = frozenset({frozenset, math.prod, math.fsum})
+CONSUMING: frozenset[Any] = frozenset({frozenset, math.fsum})
 """Those that go through an iterable, whatever kind it is."""
 
 OPERATORS: Mapping[Any, str] = {

@@ -21,7 +21,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import CodeIs, IsObject
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import TypeAttribute
-from capture.frames.values import abstract, streams
+from capture.frames.values import abstract, numbers, streams
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of
@@ -85,6 +85,10 @@ def _extreme(function: Callable[..., Any]) -> Row:
         items = values if len(values) > 1 else values[0].items(tracer)
         if not items and default is not None and len(values) == 1:
             return default
+        if isinstance(key, Constant) and key.value is None:
+            found = numbers.call(tracer, function, [item.real(tracer) for item in items], {})
+            if found is not None:
+                return found
         keys = _keys(tracer, items, key)
         index = attempt(function, (range(len(keys)),), {"key": keys.__getitem__}, function.__name__)
         return items[index]

@@ -24,7 +24,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import NumberIs, TypeIs
 from capture.frames.sources import LARGEST_LEN, Dimension, Len
 from capture.frames.values.base import Value
-from capture.frames.values.constants import OPERATORS, Constant
+from capture.frames.values.constants import OPERATORS, Constant, Failed
 from capture.ir.shapes import (
     Expr,
     Relation,
@@ -137,6 +137,9 @@ class NumberValue(Value):
     def attribute(self, tracer: Tracer, name: str) -> Value:
         raise Specialise(self.sources)
 
+    def iterate(self, tracer: Tracer) -> Value:
+        raise Failed(TypeError(f"{self.python.__name__!r} object is not iterable"), "iteration", exact=True)
+
     def concrete(self, tracer: Tracer) -> Any:
         raise Specialise(self.sources)
 
@@ -146,6 +149,8 @@ class NumberValue(Value):
         return self.node
 
     def _new_node(self, tracer: Tracer) -> Any:
+        if self.relation is not None:
+            return self.truth(tracer)
         if self.python is float:
             return tracer.memory.number(self, NumberType(float))
         if self.python is int and self.size is not None and not self.is_input:
@@ -423,15 +428,28 @@ def _is_moderate(size: Any) -> bool:
     return all(abs(number) < MODERATE for number in (constant, *(coefficient for _, coefficient in terms)))
 
 
+LARGEST_POWER = 8
+
+
 def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:
-    """A positive int to a float that is known (``d ** -0.5``), or its square."""
+    """A small power of an int, or a size that has a power to a float that is known (``d ** -0.5``)."""
     if a.size is None or not a.fits_float:
         return None
-    if b.python is int and b.constant == 2:
-        return _binary(tracer, "*", parts[0], parts[0])
-    if type(b.constant) is float and abs(b.constant) <= 1 and tracer.sizes.answer(ge(a.size, 1)):
-        return NumberValue(a.example**b.constant, function=operator.pow, parts=parts)
-    return None
+    if b.python is int and b.constant is not None and 1 <= b.constant <= LARGEST_POWER:
+        return _product(tracer, parts[0], b.constant)
+    if type(b.constant) is not float or abs(b.constant) > 1:
+        return None
+    least = 0 if b.constant >= 0 else 1
+    if not tracer.sizes.answer(ge(a.size, least)):
+        return None
+    return NumberValue(a.example**b.constant, function=operator.pow, parts=parts)
+
+
+def _product(tracer: Tracer, value: Value, count: int) -> Value | None:
+    result: Value | None = value
+    for _ in range(count - 1):
+        result = None if result is None else _binary(tracer, "*", result, value)
+    return result
 
 
 def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
@@ -464,7 +482,10 @@ def _int(value: NumberValue) -> Value | None:
     return value if value.python is int else None
 
 
-CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {abs: _absolute, float: _float, int: _int}
+CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {
+    abs: _absolute, float: _float, int: _int, round: _int, operator.index: _int, math.floor: _int, math.ceil: _int,
+    math.trunc: _int,
+}  # fmt: skip
 """Builtins on one number that cannot raise; None where they can."""
 
 

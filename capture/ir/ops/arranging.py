@@ -8,7 +8,7 @@ elements of a broadcast view in new memory, gathers at constant places, views.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,12 +24,13 @@ from capture.ir.ops.common import (
     one_axis,
     operand_type,
     require_array,
+    size_or_int,
     static,
     surely_more,
 )
-from capture.ir.ops.views import raveled
-from capture.ir.shapes import Size, floordiv
-from capture.ir.sizes import same
+from capture.ir.ops.views import in_a_row
+from capture.ir.shapes import Size, floordiv, minimum, modulo
+from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType
 
 MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0]]
@@ -62,11 +63,11 @@ define(
 
 
 def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
-    base, count = require_array(operand_type(a), "repeat"), static(repeats, "the number of repeats")
-    if count < 0:
+    base, count = require_array(operand_type(a), "repeat"), size_or_int(repeats, "the number of repeats")
+    if not at_least(count, 0):
         raise CannotInfer("repeats may not contain negative values.")
     if axis is None:
-        a, axis = raveled(graph, a), 0
+        a, axis = in_a_row(graph, a), 0
         base = a.type
     axis = one_axis(axis, base.ndim)
     before, after = base.shape[: axis + 1], base.shape[axis + 1 :]
@@ -87,8 +88,9 @@ define(
 def _tile(graph: Any, A: Any, reps: Any) -> Any:
     """A view of a new array, as NumPy reshapes the last of its copies."""
     base = require_array(operand_type(A), "tile")
-    counts = tuple(static(count, "reps") for count in (reps if isinstance(reps, tuple) else (reps,)))
-    if min(counts, default=0) < 0 or all(count == 1 for count in counts) or not base.ndim:
+    counts: tuple[Size, ...] = reps if isinstance(reps, tuple) else (reps,)
+    counts = tuple(size_or_int(count, "reps") for count in counts)
+    if not all(at_least(count, 0) for count in counts) or not base.ndim or all(same(count, 1) for count in counts):
         raise CannotInfer("tile that copies or refuses")
     if not surely_more(number_of_elements(base.shape), 0):
         raise CannotInfer("tile of nothing, which is a view")
@@ -120,12 +122,44 @@ def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, cons
         raise CannotInfer(f"pad with mode={mode!r}")
     order = "F" if is_only_f(base) else "C"
     for axis, (before, after) in enumerate(widths):
-        size = static(base.shape[axis], "a padded size")
-        if not size:
+        size = base.shape[axis]
+        if not at_least(size, 1):
             raise CannotInfer("can't extend empty axis")
-        places = graph.constant(np.pad(np.arange(size), (before, after), mode))
+        if isinstance(size, int):
+            places = graph.constant(np.pad(np.arange(size), (before, after), mode))
+        else:
+            places = _OPEN_PLACES[mode](graph, size, graph.call("arange", start=-before, stop=size + after))
         array = graph.call("gather", array, places, axes=(axis,), place=axis, order=order)
     return array
+
+
+def _edge(graph: Any, size: Size, places: Any) -> Any:
+    last = graph.call("size_number", size=size - 1)
+    return graph.call("minimum", graph.call("maximum", places, 0), last)
+
+
+def _wrap(graph: Any, size: Size, places: Any) -> Any:
+    return graph.call("remainder", places, graph.call("size_number", size=size))
+
+
+def _symmetric(graph: Any, size: Size, places: Any) -> Any:
+    there = graph.call("remainder", places, graph.call("size_number", size=2 * size))
+    back = graph.call("subtract", graph.call("size_number", size=2 * size - 1), there)
+    return graph.call("minimum", there, back)
+
+
+def _reflect(graph: Any, size: Size, places: Any) -> Any:
+    if not at_least(size, 2):
+        raise UnknownSize("a reflected size must be known", size)
+    period = graph.call("size_number", size=2 * size - 2)
+    there = graph.call("remainder", places, period)
+    return graph.call("minimum", there, graph.call("subtract", period, there))
+
+
+_OPEN_PLACES: Mapping[str, Callable[..., Any]] = {
+    "edge": _edge, "wrap": _wrap, "symmetric": _symmetric, "reflect": _reflect,
+}  # fmt: skip
+"""For each mode, where the elements at places before and behind the array are taken from."""
 
 
 def is_only_f(array: ArrayType) -> bool:
@@ -175,14 +209,13 @@ def _cuts(size: Size, sections: Any, even: bool) -> list[Size]:
     if isinstance(sections, tuple):
         bounds = [static(bound, "a bound") for bound in sections]
         return [0, *bounds, size]
-    count, whole = static(sections, "the number of sections"), static(size, "the size of what is split")
-    if count <= 0 or (even and whole % count):
+    count = static(sections, "the number of sections")
+    if count <= 0 or (even and not same(modulo(size, count), 0)):
         raise CannotInfer("array split does not result in an equal division")
-    each, more = floordiv(whole, count), whole % count
-    starts: list[Size] = [0]
-    for number in range(count):
-        starts.append(starts[-1] + each + (number < more))
-    return starts
+    if even:
+        return [floordiv(size, count) * number for number in range(count + 1)]
+    each, more = floordiv(size, count), modulo(size, count)  # the first ones have one element more
+    return [each * number + minimum(number, more) for number in range(count + 1)]
 
 
 def _split(even: bool, fixed: int | None = None, least: int = 1) -> Any:

@@ -30,7 +30,7 @@ from capture.ir.ops.gathering import places_along, places_of
 from capture.ir.ops.indexing import region_of
 from capture.ir.ops.masks import mask_of, true_places
 from capture.ir.ops.strides import contiguity
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.sizes import same_shape
 from capture.ir.types import ArrayType
 
@@ -120,10 +120,10 @@ def put(graph: Any, a: Any, ind: Any, v: Any, mode: Any = "raise") -> Assigned:
     value = value_of(graph, v)
     if mode != "raise" or not np.can_cast(index.type.dtype, np.intp, "safe"):
         raise CannotInfer(f"put with mode={mode!r} at places of {index.type.dtype}")
-    index = raveled(graph, index) if index.type.ndim > 1 else index
+    index = in_a_row(graph, index)
     type_ = operand_type(value)
     if isinstance(type_, ArrayType) and type_.shape:
-        value = raveled(graph, value)
+        value = in_a_row(graph, value)
         if not same_shape(value.type.shape, index.type.shape):
             raise CannotInfer("put of values that are repeated or left out")
     view = flat_view(graph, a)

@@ -30,7 +30,7 @@ from capture.ir.ops.common import (
     require_value,
 )
 from capture.ir.ops.strides import contiguity
-from capture.ir.types import ArrayType, scalar_type
+from capture.ir.types import ArrayType, NumberType, scalar_type
 
 SAMPLES = ([[1.0, -2.0, 3.0], [4.0, 0.0, 6.0]],)
 
@@ -287,6 +287,8 @@ def _scalar_call(dtype: np.dtype) -> Any:
                     return graph.constant(dtype.type(x))
                 except (ValueError, OverflowError, RuntimeWarning) as error:
                     raise CannotInfer(str(error)) from None
+        if isinstance(operand_type(x), NumberType):
+            return graph.call("scalar", graph.call("full", x, shape=(), dtype=dtype))
         base = require_value(operand_type(x), f"{dtype} of")
         if not base.ndim:
             cast = graph.call("astype", x, dtype=dtype)

@@ -62,7 +62,7 @@ def _infer_full(fill_value: Any, shape: Any, dtype: np.dtype, order: Any) -> Arr
         literal_as(fill_value, dtype)
     elif isinstance(fill_value, ArrayType) and fill_value.dtype.kind == "f" and dtype.kind in "iu":
         raise CannotInfer("a float as the fill value of integers may not fit")
-    elif isinstance(fill_value, NumberType) and np.dtype(fill_value.python) != dtype:
+    elif isinstance(fill_value, NumberType) and dtype not in (fill_value.python, float):
         raise CannotInfer("a number that is not known may not fit")
     return allocated(dtype, shape, order)
 

@@ -17,7 +17,7 @@ from capture.ir.op import CannotInfer, Strided, ViewOf, define
 from capture.ir.ops.common import one_axis, operand_type, require_array, static
 from capture.ir.ops.strides import dense_strides
 from capture.ir.ops.views import viewed
-from capture.ir.shapes import Size
+from capture.ir.shapes import Expr, Size, maximum, minimum
 from capture.ir.types import ArrayType, Layout, is_static
 
 MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0]]
@@ -37,7 +37,7 @@ def _diagonal_strided(view: Strided, offset: int, axis1: int, axis2: int) -> Str
     count = diagonal_length(view.shape[axis1], view.shape[axis2], offset)
     start = view.offset + (view.strides[axis2] * offset if offset > 0 else view.strides[axis1] * -offset)
     return Strided(
-        start if count else view.offset,
+        view.offset if isinstance(count, int) and count == 0 else start,
         (*(view.shape[axis] for axis in rest), count),
         (*(view.strides[axis] for axis in rest), view.strides[axis1] + view.strides[axis2]),
     )
@@ -52,9 +52,8 @@ def _diagonal_index(
     return tuple(along[axis] if axis in along else next(rest) for axis in range(len(in_shape)))
 
 
-def diagonal_length(rows: Size, columns: Size, offset: int) -> int:
-    rows, columns = static(rows, "the size of a diagonal"), static(columns, "the size of a diagonal")
-    return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+def diagonal_length(rows: Size, columns: Size, offset: int) -> Size:
+    return maximum(0, minimum(rows + min(offset, 0), columns - max(offset, 0)))
 
 
 def _infer_diagonal(a: Any, offset: int, axis1: int, axis2: int) -> ArrayType:
@@ -91,11 +90,20 @@ def _diag(graph: Any, v: Any, k: Any = 0) -> Any:
         return graph.call("diagonal", v, offset=offset)
     if base.ndim != 1:
         raise CannotInfer("Input must be 1- or 2-d.")
-    size = static(base.shape[0], "the size of a diagonal") + abs(offset)
+    size = base.shape[0] + abs(offset)
+    if isinstance(size, Expr):
+        return _matrix_of_open_size(graph, v, size, offset)
     if not size:
         raise CannotInfer("a matrix of nothing")
     zeros = graph.call("full", 0, shape=(size, size), dtype=base.dtype)
     return graph.store(diagonal_of_flat(graph, zeros, offset), v)
+
+
+def _matrix_of_open_size(graph: Any, v: Any, size: Size, offset: int) -> Any:
+    """The same without a step that changes: each row chooses its element, or each column where these are fewer."""
+    padded = graph.call("pad", v, (0, abs(offset))) if offset else v
+    spread = graph.call("expand", padded, axes=(0,) if offset < 0 else (1,))
+    return graph.call("where", graph.call("eye", N=size, k=offset, dtype=bool), spread, v.type.dtype.type(0).item())
 
 
 def diagonal_of_flat(graph: Any, a: Any, offset: int = 0) -> Any:

@@ -31,7 +31,7 @@ from capture.ir.ops.common import (
     require_array,
     require_value,
 )
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same
 from capture.ir.types import ArrayType, Layout, scalar_type
@@ -215,7 +215,7 @@ def _as_list(value: Any) -> Any:
 def _take(graph: Any, a: Any, indices: Any, axis: Any = None, *, mode: Any = "raise") -> Any:
     base, index = require_array(operand_type(a), "take"), places_of(graph, indices)
     if axis is None:
-        a, axis = (a if base.ndim == 1 else raveled(graph, a)), 0
+        a, axis = in_a_row(graph, a), 0
         base = a.type
     axis = one_axis(axis, base.ndim)
     if not np.can_cast(index.type.dtype, np.intp, "safe"):
@@ -270,7 +270,7 @@ def _take_along_axis(graph: Any, arr: Any, indices: Any, axis: Any = -1) -> Any:
     if axis is None:
         if index.type.ndim != 1:
             raise CannotInfer("when axis=None, `indices` must have a single dimension.")
-        arr, axis = (arr if base.ndim == 1 else raveled(graph, arr)), 0
+        arr, axis = in_a_row(graph, arr), 0
         base = arr.type
     axis = one_axis(axis, base.ndim)
     return graph.call("gather", arr, *places_along(graph, base.shape, index, axis), axes=tuple(range(base.ndim)))

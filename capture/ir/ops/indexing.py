@@ -20,7 +20,7 @@ from capture.ir.ops.common import QUIET, operand_type, require_array, size_or_in
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
 from capture.ir.shapes import Expr, Size, floordiv, maximum, minimum
-from capture.ir.sizes import at_least, simplified
+from capture.ir.sizes import at_least, negative_means_none, simplified
 from capture.ir.types import ArrayType, scalar_type
 
 SAMPLES = ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]],)
@@ -176,10 +176,19 @@ def _sliced(item: slice, size: Size) -> tuple[Size, int, Size]:
 
 def _forwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:
     """``start:stop:step`` of an axis whose size, or whose bounds, are not constant; nothing need be in bounds."""
-    low = 0 if start is None else start if at_least(start, 0) else maximum(size + start, 0)
-    high = size if stop is None else minimum(stop, size) if at_least(stop, 0) else size + stop
+    low = 0 if start is None else _from_front(start, size)
+    high = size if stop is None else minimum(_from_front(stop, size), size)
     span = simplified(maximum(high - low, 0))
     return simplified(minimum(low, size)), step, simplified(floordiv(span + step - 1, step))
+
+
+def _from_front(bound: Size, size: Size) -> Size:
+    """A bound of a slice, of which negative ones count from the end. Of ``x[: len(x) - 1]`` nobody need know whether it
+    is negative: then there is no element.
+    """
+    if negative_means_none(bound, size):
+        return maximum(bound, 0)
+    return bound if at_least(bound, 0) else maximum(size + bound, 0)
 
 
 def _backwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:

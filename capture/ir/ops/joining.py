@@ -22,7 +22,7 @@ from capture.ir.ops.common import (
     require_array,
     require_visible_order,
 )
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType
 
@@ -86,8 +86,17 @@ def _infer_concatenate(*arrays: Any, axis: int) -> ArrayType:
                 shape[k] = shape[k] + array.shape[k]
             elif not same(shape[k], array.shape[k]):
                 raise CannotInfer("all the input array dimensions except for the concatenation axis must match")
-    require_visible_order(types, shape)
+    if not _is_surely_c(types):
+        require_visible_order(types, shape)
     return allocated(dtype, shape, _join_order(types))
+
+
+def _is_surely_c(types: Sequence[ArrayType]) -> bool:
+    """Whether one array alone makes C order win: if some have no elements, their strides cannot change that."""
+    if not any(0 in array.shape for array in types):
+        return False
+    full = [array for array in types if 0 not in array.shape]
+    return any(known_layout(a).is_c and not any(same(size, 1) for size in a.shape) for a in full)
 
 
 def _concatenate_source(*arrays: str, axis: int) -> str:
@@ -112,7 +121,7 @@ def _concatenate(graph: Any, arrays: Any, axis: Any = 0, dtype: Any = None) -> A
     if dtype is not None:
         raise CannotInfer("concatenate into another dtype")
     if axis is None:
-        nodes, axis = [raveled(graph, node) for node in nodes], 0
+        nodes, axis = [in_a_row(graph, node) for node in nodes], 0
     return graph.call("concatenate", *nodes, axis=axis)
 
 

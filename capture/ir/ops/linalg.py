@@ -26,7 +26,7 @@ from capture.ir.ops.common import (
     resolve,
 )
 from capture.ir.ops.pointwise import UFUNC
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
@@ -154,8 +154,8 @@ define(
 
 def _outer(graph: Any, a: Any, b: Any) -> Any:
     """``multiply(a.ravel()[:, newaxis], b.ravel()[newaxis, :])``, as NumPy writes it."""
-    column = graph.call("expand", raveled(graph, a), axes=(1,))
-    row = graph.call("expand", raveled(graph, b), axes=(0,))
+    column = graph.call("expand", in_a_row(graph, a), axes=(1,))
+    row = graph.call("expand", in_a_row(graph, b), axes=(0,))
     return graph.call("multiply", column, row)
 
 

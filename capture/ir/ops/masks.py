@@ -21,7 +21,7 @@ from capture.ir.graph import Node
 from capture.ir.op import CannotInfer, Measure, Pack, define
 from capture.ir.ops.common import QUIET, allocated, one_axis, operand_type, require_array, require_value
 from capture.ir.ops.gathering import INT64, literal_array
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.passes.aliasing import is_late, repeats
 from capture.ir.shapes import Size, Symbol, product
 from capture.ir.sizes import same, same_shape
@@ -172,7 +172,7 @@ def _nonzero(graph: Any, a: Any) -> Any:
 
 
 def _flatnonzero(graph: Any, a: Any) -> Any:
-    return _nonzero(graph, raveled(graph, a))[0]
+    return _nonzero(graph, in_a_row(graph, a))[0]
 
 
 def _argwhere(graph: Any, a: Any) -> Any:
@@ -188,13 +188,13 @@ def _extract(graph: Any, condition: Any, arr: Any) -> Any:
     mask, base = mask_of(graph, condition), require_array(operand_type(arr), "extract")
     if not same_shape(mask.type.shape, base.shape):
         raise CannotInfer("extract with a condition of another shape")
-    return picked(graph, raveled(graph, arr), raveled(graph, mask))
+    return picked(graph, in_a_row(graph, arr), in_a_row(graph, mask))
 
 
 def _compress(graph: Any, condition: Any, a: Any, axis: Any = None) -> Any:
     mask = mask_of(graph, condition)
     if axis is None:
-        a, axis = raveled(graph, a), 0
+        a, axis = in_a_row(graph, a), 0
     base = require_array(operand_type(a), "compress")
     axis = one_axis(axis, base.ndim)
     if not same_shape(mask.type.shape, (base.shape[axis],)):

@@ -15,7 +15,7 @@ import numpy as np
 
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import allocated, copy_order, one_axis, operand_type, require_array, size_or_int, static
-from capture.ir.ops.views import raveled
+from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size, maximum, modulo
 from capture.ir.sizes import simplified
 from capture.ir.types import ArrayType
@@ -87,7 +87,7 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
             a = _roll(graph, a, each, place)
         return a
     if axis is None:
-        return graph.call("reshape", _roll(graph, raveled(graph, a), shift, 0), shape=base.shape)
+        return graph.call("reshape", _roll(graph, in_a_row(graph, a), shift, 0), shape=base.shape)
     axis = one_axis(axis, base.ndim)
     size = base.shape[axis]
     offset = simplified(modulo(size_or_int(shift, "the shift"), maximum(size, 1)))

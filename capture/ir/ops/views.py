@@ -37,7 +37,7 @@ from capture.ir.ops.strides import (
 )
 from capture.ir.shapes import Size, floordiv, maximum, modulo
 from capture.ir.sizes import same, same_shape
-from capture.ir.types import ArrayType, Layout, array_type
+from capture.ir.types import ArrayType, Layout, array_type, is_static
 
 SAMPLES = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],)
 
@@ -172,7 +172,7 @@ def _infer_broadcast_to(a: Any, shape: tuple[Size, ...]) -> ArrayType:
     if len(shape) < base.ndim or not same_shape(broadcast_shapes([base.shape, shape]), shape):
         raise CannotInfer(f"shape {base.shape} does not broadcast to {shape}")
     new = len(shape) - base.ndim
-    repeats = not same_shape(shape, (1,) * new + base.shape)
+    repeats = shape != (1,) * new + base.shape  # for all that is known; a layout may call dense less than is
     layout = base.layout and replace(
         base.layout, ranks=(0,) * new + base.layout.ranks, dense=base.layout.dense and not repeats
     )
@@ -324,6 +324,17 @@ def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
     if not contiguous:
         return graph.call("flat", a)
     return graph.call("reshape", a, shape=(number_of_elements(base.shape),))
+
+
+def in_a_row(graph: Any, a: Any) -> Any:
+    """The elements along one axis, to be read only: nobody sees whether they were copied."""
+    base = require_array(operand_type(a), "ravel")
+    if base.ndim == 1:
+        return a
+    contiguous = base.layout is not None and base.layout.is_c
+    if not contiguous and is_static(base.shape):
+        contiguous = bool(contiguity(base, a))
+    return graph.call("reshape", a, shape=(number_of_elements(base.shape),)) if contiguous else graph.call("flat", a)
 
 
 def _flatten(graph: Any, a: Any, order: Any = "C") -> Any:
