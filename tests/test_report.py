@@ -10,24 +10,24 @@ from capture.errors import ShapeConstraintError
 from tests.helpers import captured
 
 
-def attend(x, y, rate, repeats):
+def attend(x, y, rate, parts):
     scores = x @ y
     if len(x) > 2:
         scores = scores * rate
-    return scores + np.arange(4), np.repeat(scores, repeats, axis=0)
+    return scores + np.arange(4), np.split(scores, parts, axis=1)
 
 
 FIRST = attend.__code__.co_firstlineno
 LAST = FIRST + 4
 EXPECTED = f"""\
-attend: 1 graph with 7 operations, 0 breaks, 0 kernels, compiled in … ms
+attend: 1 graph with 6 operations, 0 breaks, 0 kernels, compiled in … ms
 open sizes:
   s0 is x.shape[0]: 3 or more
   s1 is x.shape[1]: any size
   s2 is y.shape[0]: as large as x.shape[1]
 specialised:
   y.shape[1]: y.shape[1] == 4 is needed by scores + np.arange(4) at {__file__}:{LAST} in attend
-  repeats: the number of repeats must be known for np.repeat(scores, repeats, axis=0) at {__file__}:{LAST} in attend
+  parts: the number of sections must be known for np.split(scores, parts, axis=1) at {__file__}:{LAST} in attend
 guards:
   x: is an array of float64[?, ?] C  (line {FIRST + 1})
   y: is an array of float64[?, 4] C  (line {FIRST + 1})
@@ -36,8 +36,8 @@ guards:
   rate: equals 0.5  (line {FIRST + 3})
   np: is numpy  (line {LAST})
   np.arange: is arange  (line {LAST})
-  np.repeat: is _ArrayFunctionDispatcher object  (line {LAST})
-  repeats: equals 2  (line {LAST})
+  np.split: is _ArrayFunctionDispatcher object  (line {LAST})
+  parts: equals 2  (line {LAST})
   x.shape[1] == y.shape[0]  (needed by x @ y at test_report.py:{FIRST + 1})
   3 <= x.shape[0]  (needed by len(x) > 2 at test_report.py:{FIRST + 2})"""
 
@@ -53,7 +53,7 @@ def test_the_page_has_them_too(tmp_path):
     found.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "<h2>open sizes</h2>" in page and "s0 is x.shape[0]: 3 or more" in page
-    assert "<h2>specialised</h2>" in page and "repeats: the number of repeats must be known" in page
+    assert "<h2>specialised</h2>" in page and "parts: the number of sections must be known" in page
 
 
 def test_from_the_shell(capsys):

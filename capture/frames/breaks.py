@@ -65,6 +65,11 @@ class GraphBreak(Exception):
         self.kind = kind
         self.hint = HINTS.get(kind, "") if hint is None else hint
 
+    def reworded(self, reason: str) -> GraphBreak:
+        """The same with other words."""
+        self.reason, self.args = reason, (reason,)
+        return self
+
 
 class Again(GraphBreak):
     """The region ends, since its writes must be done before this instruction; the next one begins with it."""

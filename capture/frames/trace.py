@@ -115,12 +115,13 @@ def _why_stopped(trace: Trace) -> str:
 
 def _note_specialised(tracer: Tracer, use: Specialise) -> None:
     """Say why a number or size is no longer open; it is an error where the user declared it to be."""
+    why = tracer.sizes.text_in_words(use.why)
     file, line, name = tracer.frames[-1].place if tracer.frames else ("", 0, "")
     place = f"{file}:{line} in {name}" if file else "the arguments"
     for source in use.sources:
         if source in tracer.must_stay_open:
-            raise ShapeConstraintError(f"{source.name()} is declared to change, but {use.why} at {place}") from None
-        tracer.settings.record.specialised.setdefault(source.name(), f"{use.why} at {place}")
+            raise ShapeConstraintError(f"{source.name()} is declared to change, but {why} at {place}") from None
+        tracer.settings.record.specialised.setdefault(source.name(), f"{why} at {place}")
 
 
 def _trace_once(tracer: Tracer) -> Trace:
@@ -131,7 +132,8 @@ def _trace_once(tracer: Tracer) -> Trace:
     try:
         result = tracer.run(tracer.root)
     except GraphBreak as stop:
-        error = stop.with_traceback(None)  # whose frames would keep the arguments alive
+        error = stop.reworded(tracer.sizes.text_in_words(stop.reason))
+        error = error.with_traceback(None)  # whose frames would keep the arguments alive
         error.__context__ = None
         places = tuple(frame.place for frame in tracer.frames)
         numbers = tracer.changing_operands()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,6 +45,7 @@ from capture.ir.shapes import (
     tidy,
     to_python,
 )
+from capture.ir.shapes.text import ANNOTATION
 from capture.ir.sizes import Known, UnknownSize
 
 if TYPE_CHECKING:
@@ -162,8 +164,9 @@ class Sizes(Known):
             raise UnknownSize(words, relation.left, relation.right)
         env = {symbol.name: self.numbers[symbol.name].example for symbol in relation.symbols}
         answer = holds(relation, env)
-        fact = tidy(relation if answer else negate(relation))
-        facts = self.facts.assume(fact)
+        told = relation if answer else negate(relation)
+        fact = tidy(told)
+        facts = self.facts.assume(fact).assume(told)
         fixed = [symbol for symbol, size in facts.solved.items() if isinstance(size, int)]
         needed = f"needed{self._what_for('by')}"
         if fixed:
@@ -195,6 +198,11 @@ class Sizes(Known):
     def in_words(self, relation: Relation) -> str:
         """A relation in the user's terms."""
         return in_words(relation, self.names)
+
+    def text_in_words(self, text: str) -> str:
+        """A text in which sizes were written as they are in graphs, in the user's terms."""
+        names = {name: self.names.get(name, name) for name, *_ in ANNOTATION.findall(text)}
+        return re.sub(r"[^\W\d]\w*", lambda word: names.get(word[0], word[0]), ANNOTATION.sub(r"\1", text))
 
     def describe(self) -> Iterator[OpenSize]:
         """The symbols of the trace with what is known of them."""

@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
+from typing import Any
 
 from capture.ir.shapes.dialect import Annotated
-from capture.ir.shapes.expr import Expr, Size, Symbol, add, assemble, linear, multiply
+from capture.ir.shapes.expr import Expr, FloorDiv, Max, Min, Size, Symbol, add, assemble, linear, multiply
 from capture.ir.shapes.text import annotated, parse, to_python
 from capture.ir.shapes.traverse import evaluate, substitute
 from capture.ir.shapes.traverse import symbols as symbols_of
@@ -124,7 +125,26 @@ def primitive(gap: Size, exact: bool) -> Size:
 
 
 def tidy(relation: Relation) -> Relation:
-    """The same statement with common terms and factors gone, and nothing subtracted on either side."""
+    """The same statement in its plainest form: common terms and factors are gone, nothing is subtracted on either side,
+    and a quotient or extreme that is compared with a number is compared by what it is made of.
+
+    >>> n = Symbol("n")
+    >>> str(tidy(le(2, (n + 1) // 2))), str(tidy(eq(Min((1, n)), 1)))
+    ('3 <= n', '1 <= n')
+    """
+    plain = _without_common(relation)
+    number_left = isinstance(plain.left, int) and not isinstance(plain.right, int)
+    number, size = (plain.left, plain.right) if number_left else (plain.right, plain.left)
+    if not isinstance(number, int) or type(size) not in PEEL:
+        return plain
+    op = plain.op
+    if op == "<":
+        op, number = "<=", number + (1 if number_left else -1)
+    peeled = PEEL[type(size)](size, op if op in ("==", "!=") else ">=" if number_left else "<=", number)
+    return plain if peeled is None else tidy(peeled)
+
+
+def _without_common(relation: Relation) -> Relation:
     gap = difference(relation)
     terms, constant = linear(gap)
     right = assemble({factors: c for factors, c in terms if c > 0}, max(constant, 0))
@@ -135,3 +155,38 @@ def tidy(relation: Relation) -> Relation:
     if constant == -1 and isinstance(left, Expr):
         return Relation("<", left - 1, right)
     return Relation("<=", left, right)
+
+
+def _peel_quotient(size: Any, op: str, number: int) -> Relation | None:
+    """``a // k`` is at least ``c`` where ``a`` is at least ``c * k``."""
+    if not isinstance(size.divisor, int) or size.divisor <= 0 or op in ("==", "!="):
+        return None
+    if op == ">=":
+        return ge(size.numerator, number * size.divisor)
+    return le(size.numerator, number * size.divisor + size.divisor - 1)
+
+
+def _peel_extreme(size: Any, op: str, number: int) -> Relation | None:
+    """Of a minimum, numbers above ``c`` have no say in how it compares with ``c``, of a maximum those below it."""
+    sign = 1 if type(size) is Min else -1
+    numbers = [other for other in size.sizes if isinstance(other, int)]
+    rest = [other for other in size.sizes if not isinstance(other, int)]
+    if len(numbers) != 1 or len(rest) != 1:
+        return None
+    beyond = sign * (numbers[0] - number)
+    if op in ("==", "!="):
+        if beyond > 0:
+            return Relation(op, rest[0], number)
+        if beyond == 0:  # it is c unless the other one is on the wrong side
+            holds_on = ge(rest[0], number) if sign > 0 else le(rest[0], number)
+            return holds_on if op == "==" else negate(holds_on)
+        return None
+    kept = beyond >= 0 if (op == ">=") == (sign > 0) else beyond > 0
+    return Relation("<=", number, rest[0]) if kept and op == ">=" else le(rest[0], number) if kept else None
+
+
+PEEL: Mapping[type, Callable[[Any, str, int], Relation | None]] = {
+    FloorDiv: _peel_quotient,
+    Min: _peel_extreme,
+    Max: _peel_extreme,
+}
