@@ -19,6 +19,12 @@ from capture.frames.peek import Absent
 from capture.frames.sources import Argument, Dimension, Len, Source, State, resolve
 
 
+MOST_VALUES = 2
+"""So many variants are made for single values of a number before it is left unknown even where the graph then ends. Where
+everything is open from the start, none is.
+"""
+
+
 @dataclass(frozen=True)
 class Changing:
     """A set of places. ``found`` says for how many values of each there are variants; ``everything``: all sizes and int
@@ -39,6 +45,10 @@ class Changing:
 
     def __bool__(self) -> bool:
         return self.everything or bool(self.found) or bool(self.declared.dims)
+
+    def had_its_share(self, source: Source) -> bool:
+        """Whether there are as many variants for single values of it as are made for the sake of a longer graph."""
+        return self.everything or self.values(source) >= MOST_VALUES
 
     def without(self, known: frozenset[Source]) -> Changing:
         return replace(self, known=self.known | known)

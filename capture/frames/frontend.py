@@ -33,7 +33,7 @@ from capture.frames.resume import Handover, Resumes
 from capture.frames.settings import Record, Runner, Settings
 from capture.frames.sources import CERTAIN, Source, State, ancestry
 from capture.frames.suspending import generator_of, makes_generators, suspending_code
-from capture.frames.trace import MOST_VALUES, Trace, trace_frame
+from capture.frames.trace import Trace, trace_frame
 from capture.frames.unsteady import unsteady_places
 from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
@@ -197,8 +197,8 @@ class _Compilation:
         optional = bool(changing) and not changing.declared.dims and not settings.always
         if not optional or trace.error is None or not idle or trace.graph.calls:
             return trace
-        if variants and min(map(changing.values, trace.numbers), default=0) >= MOST_VALUES:
-            return trace  # as are its other values, it is left open
+        if trace.numbers and all(map(changing.had_its_share, trace.numbers)):
+            return trace
         known = trace_frame(self.function, arguments, settings, None, native)
         further = known.error is None or known.evaluated > trace.evaluated
         (trace if further else known).memory.release()

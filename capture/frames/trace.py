@@ -35,9 +35,6 @@ from capture.frames.values.sizes import OpenSize
 from capture.ir.graph import Graph
 from capture.ir.sizes import Known
 
-MOST_VALUES = 2
-"""So many variants are made for single values of a number before it is left unknown even where the graph then ends."""
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -98,7 +95,7 @@ def trace_frame(
             (best if further else trace).memory.release()
             trace = trace if further else best
         free = trace.numbers - fixed
-        few = {source for source in free if changing.values(source) < MOST_VALUES}
+        few = {source for source in free if not changing.had_its_share(source)}
         more = free if settings.fullgraph else few
         if trace is best or not more:
             if trace is not best:

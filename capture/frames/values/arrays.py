@@ -98,7 +98,10 @@ class ArrayValue(GraphValue):
     def length(self, tracer: Tracer) -> int:
         if not self.type.shape:
             raise GraphBreak("len() of an array without axes", "python")
-        return tracer.known_size(self.type.shape[0])
+        size = self.type.shape[0]
+        if tracer.sizes.had_their_share(size):
+            raise GraphBreak(f"a loop over the rows of {self.describe()}, of which there are others at each call", "loop")
+        return tracer.known_size(size)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
         return _attribute(tracer, self, name)

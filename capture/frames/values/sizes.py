@@ -117,6 +117,12 @@ class Sizes(Known):
             return None
         return frozenset[Source]().union(*(self.numbers[symbol.name].sources for symbol in symbols))
 
+    def had_their_share(self, size: Size) -> bool:
+        """Whether a size must not be taken as a constant any more: see ``Changing``."""
+        sources = self.sources(size)
+        changing = self.tracer.changing
+        return bool(sources) and all(s in changing and changing.had_its_share(s) for s in sources or ())
+
     def require_inputs(self, size: Size) -> None:
         """What tells the symbols of a size becomes an input of the graph."""
         for symbol in sorted(size.symbols, key=lambda symbol: symbol.name) if isinstance(size, Expr) else ():
