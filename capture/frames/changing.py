@@ -18,10 +18,9 @@ from capture.frames.hook import Variant
 from capture.frames.peek import Absent
 from capture.frames.sources import Argument, Dimension, Len, Source, State, resolve
 
-
 MOST_VALUES = 2
-"""So many variants are made for single values of a number before it is left unknown even where the graph then ends. Where
-everything is open from the start, none is.
+"""So many variants are made for single values of a number before it is left unknown even where the graph then ends;
+where everything is open from the start, none is.
 """
 
 

@@ -187,7 +187,7 @@ class _Compilation:
         """Numbers that change are left unknown only for the sake of array work, here or in the same loop."""
         variants, settings = self.entry.variants, self.settings
         state = State(arguments, self.function)
-        self.unsteady = unsteady_places(variants, state) if settings.always else frozenset()
+        self.unsteady = self._unsteady(state)
         dynamic = settings.dynamic
         if isinstance(dynamic, Declared):
             dynamic = self._declared(dynamic, arguments)
@@ -203,6 +203,12 @@ class _Compilation:
         further = known.error is None or known.evaluated > trace.evaluated
         (trace if further else known).memory.release()
         return known if further else trace
+
+    def _unsteady(self, state: State) -> frozenset[Source]:
+        """Behind a break these are texts: the program made them, and makes others at each call."""
+        if self.settings.always:
+            return unsteady_places(self.entry.variants, state)
+        return unsteady_places(self.entry.variants, state, str) if is_resumed(self.function.__code__) else frozenset()
 
     def _declared(self, declared: Declared, arguments: tuple[Any, ...]) -> Declared | None:
         """The user's dims, which this call keeps to; None for what is left of a function behind a break."""

@@ -33,12 +33,22 @@ def require_steady(tracer: Tracer, source: Source) -> None:
         raise GraphBreak(f"{source.name()}, which keeps changing, is left to Python")
 
 
-def unsteady_places(variants: Sequence[Variant], state: State) -> frozenset[Source]:
-    """The places for which too many variants do not fit, and those that were unsteady before."""
+def unsteady_places(variants: Sequence[Variant], state: State, kind: type = object) -> frozenset[Source]:
+    """The places for which too many variants do not fit, and those that were unsteady before; only where an object of
+    this ``kind`` stands.
+    """
     failed = Counter(guard.source for variant in variants if (guard := first_failing(variant.info.guards, state)))
     enough = 1 if len(variants) >= LAST else OFTEN
-    found = {source for source, count in failed.items() if count >= enough and type(source) is not Function}
+    often = {source for source, count in failed.items() if count >= enough and type(source) is not Function}
+    found = {source for source in often if kind is object or _is_of(kind, source, state)}
     return frozenset(found).union(*(variant.info.unsteady for variant in variants))
+
+
+def _is_of(kind: type, source: Source, state: State) -> bool:
+    try:
+        return type(resolve(source, state)) is kind
+    except Absent:
+        return False
 
 
 def first_failing(guards: Sequence[Guard], state: State) -> Guard | None:

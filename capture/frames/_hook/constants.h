@@ -54,9 +54,14 @@ same_constant(PyObject *value, PyObject *expected)
         }
         return same;
     }
-    /* int, str, bytes: Python's own comparison; the singletons are decided by identity above */
-    return (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type) &&
-           PyObject_RichCompareBool(value, expected, Py_EQ) == 1;
+    /* int, str, bytes: the type's own comparison, which does not count as a call and cannot be one too deep; the
+       singletons are decided by identity above */
+    if (type != &PyLong_Type && type != &PyUnicode_Type && type != &PyBytes_Type) {
+        return false;
+    }
+    PyObject *equal = type->tp_richcompare(value, expected, Py_EQ);
+    Py_XDECREF(equal); /* one of the two that are always there */
+    return equal == Py_True;
 }
 
 #endif

@@ -21,7 +21,13 @@ search_general(PyDictObject *dict, PyObject *key, Py_hash_t hash, bool *undecide
             *undecided = true;
             return NULL;
         }
-        if (PyObject_RichCompareBool(entry->me_key, key, Py_EQ) == 1) {
+        int equal = PyObject_RichCompareBool(entry->me_key, key, Py_EQ);
+        if (equal < 0) { /* a comparison counts as a call, and this one was too deep */
+            PyErr_Clear();
+            *undecided = true;
+            return NULL;
+        }
+        if (equal) {
             return entry->me_value;
         }
     }

@@ -17,7 +17,7 @@ from capture.frames.sources import Dimension
 from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
-from capture.frames.values.numbers import NumberValue
+from capture.frames.values.numbers import NumberValue, Specialise
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.ops import assigning
@@ -80,7 +80,7 @@ def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
         return
     for part in parts:
         if isinstance(part, NumberValue) and not all(isinstance(source, Dimension) for source in part.sources):
-            part.concrete(tracer)
+            raise Specialise(part.sources)
 
 
 class ArrayValue(GraphValue):
@@ -100,7 +100,7 @@ class ArrayValue(GraphValue):
             raise GraphBreak("len() of an array without axes", "python")
         size = self.type.shape[0]
         if tracer.sizes.had_their_share(size):
-            raise GraphBreak(f"a loop over the rows of {self.describe()}, of which there are others at each call", "loop")
+            raise GraphBreak(f"a loop over the rows of {self.describe()}, whose number changes", "loop")
         return tracer.known_size(size)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:

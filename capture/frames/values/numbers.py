@@ -141,6 +141,9 @@ class NumberValue(Value):
         raise Failed(TypeError(f"{self.python.__name__!r} object is not iterable"), "iteration", exact=True)
 
     def concrete(self, tracer: Tracer) -> Any:
+        changing = tracer.changing
+        if all(source in changing and changing.had_its_share(source) for source in self.sources):
+            raise GraphBreak(f"the value of {self.describe()}, which changes from call to call, is needed", "number")
         raise Specialise(self.sources)
 
     def in_graph(self, tracer: Tracer) -> Any:
