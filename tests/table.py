@@ -79,6 +79,9 @@ np.trapezoid(x) | np.gradient(x) | np.average(x) | np.append(x, y) | np.vander(x
 np.angle(x) | np.sinc(x) | np.cov(x) | np.histogram(x, 3) | np.pad(x, 1) | np.trace(x)
 np.linalg.det(x) | np.interp(x, [0, 1], [1, 2]) | x[m] | x[[0, -1]] | np.take(x, [0, 0]) | np.take(x, 99)
 np.cumsum(x, axis=0) | np.cumprod(x) | np.nansum(x) | np.nanmax(x) | np.nancumsum(x, axis=-1) | np.nanmean(x)
+np.searchsorted(np.sort(x), y) | np.searchsorted(np.sort(x), y, side='right') | np.digitize(y, np.sort(x))
+np.digitize(x, np.array([0, 1, 2.5]), right=True) | np.digitize(x, np.array([2, 1])) | np.interp(y, np.sort(x), x)
+np.interp(x, np.arange(4.0), np.arange(4.0) ** 2) | np.searchsorted(x, y) | np.sort(x).searchsorted(1)
 np.add.at(o, 0, 1) | np.maximum.at(o, [0, 0], 2) | np.compress([True], x) | np.select([m], [x]) | np.triu(x)
 """
 

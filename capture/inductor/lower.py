@@ -574,7 +574,7 @@ def own_cost(node: Node) -> float:
     if isinstance(node.op.lower, Reduce):
         return 0.0
     if isinstance(node.op.lower, Gather):
-        return GATHERED
+        return GATHERED * node.params.get("steps", 1)
     return _cost_of(node.target, loop_dtypes(node), _hashable(node.params), node.type.dtype)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.inductor.halving import halve
 from capture.inductor.loops import Access, Builder, Carry, Memory, Reduction, Value, access
 from capture.inductor.lower import Lowered, Unit, loop_dtypes
 from capture.inductor.overlap import shape_of, view_of
@@ -31,8 +32,9 @@ from capture.inductor.points import Index, broadcast_index, operand_points, scat
 from capture.inductor.schedule import Group, Schedule, chunked_where, lane_axis
 from capture.inductor.vocabulary import BOOL_DTYPE, DEAR, HALF, SINGLE, literal
 from capture.ir.graph import Node, buffer, root
-from capture.ir.op import Gather, Pointwise, Reduce, Scan
+from capture.ir.op import Gather, Pointwise, Reduce, Scan, Search
 from capture.ir.passes.index_range import index_range
+from capture.ir.passes.warnings import QUIET
 from capture.ir.shapes import Expr, Relation, Size, Symbol, evaluate, le, maximum, minimum, product
 from capture.ir.types import Layout, keep_order
 
@@ -327,11 +329,14 @@ class _Elements:
     def element(self, node: Node, index: Index) -> Value:
         builder, lowering = self.builder, node.op.lower
         builder.node = node
+        if isinstance(lowering, Search):
+            return self.searched(node, index)
         if isinstance(lowering, Gather):
             return self.gathered(node, index)
         if isinstance(lowering, Reduce):
             return self.alone(node, *(self.results[point] for point in operand_points(node, index)))
         assert isinstance(lowering, Pointwise)
+        builder.node = None if QUIET in node.op.tags else node
         builder.index_of = index.__getitem__
         dtypes = loop_dtypes(node) if node.args else ()
         operands = [
@@ -359,6 +364,18 @@ class _Elements:
         value = self.builder.load(replace(place, steps=tuple(strides[axis] for axis in axes)), *places)
         value.label = value.label or node.name
         return value
+
+    def searched(self, node: Node, index: Index) -> Value:
+        """How many elements come before what is looked for: the places that may be right are halved in each step."""
+        source, wanted = node.args
+        builder, size = self.builder, shape_of(source)[0]
+        place = self.lowered.place(source, source_index(node, index, at=lambda axis: 0), self.axes)
+        place = replace(place, steps=self.lowered.strided(source).strides)
+        ((_, point),) = operand_points(node, index)
+        value, count = self.results[wanted, point], builder.position(size)
+        found = halve(builder, lambda at: builder.load(place, at), value, count, **node.params)
+        found.label = found.label or node.name
+        return found
 
     def wrapped(self, index: Node, value: Value, size: Size) -> Value:
         builder = self.builder

@@ -86,6 +86,11 @@ class Gather:
 
 
 @dataclass(frozen=True, slots=True)
+class Search(Gather):
+    """How many elements of the first operand, which rises, come before each of the second; only the op ``search``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leave:
     """The call of the graph is given up where the operand, a truth value, is true; only the op ``leave_if``."""
 

@@ -24,6 +24,7 @@ from capture.ir.ops import (
     pointwise,
     reductions,
     scans,
+    searching,
     sizes,
     views,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "pointwise",
     "reductions",
     "scans",
+    "searching",
     "sizes",
     "views",
 ]

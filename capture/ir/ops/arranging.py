@@ -115,10 +115,12 @@ PLACED = ("edge", "reflect", "symmetric", "wrap")
 
 def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0) -> Any:
     base = require_array(operand_type(array), "pad")
+    if not base.ndim:
+        raise CannotInfer("pad of an array without axes")
     widths = _pad_widths(pad_width, base.ndim)
     if mode == "constant":
         return _surrounded(graph, array, widths, constant_values)
-    if mode not in PLACED or is_literal(constant_values) is False or not base.ndim:
+    if mode not in PLACED or is_literal(constant_values) is False:
         raise CannotInfer(f"pad with mode={mode!r}")
     order = "F" if is_only_f(base) else "C"
     for axis, (before, after) in enumerate(widths):

@@ -49,7 +49,7 @@ def extern(name: str, function: Any, signature: str, operands: tuple[str, ...], 
         name=name,
         signature=signature,
         operands=operands,
-        calls=(function,),
+        calls=facts.pop("calls", (function,)),
         infer=infer,
         reference=function,
         lower=Extern(),
@@ -70,7 +70,7 @@ extern(
     "a, v, side='left'",
     ("a", "v"),
     _infer_searchsorted,
-    methods=("searchsorted",),
+    calls=(),
     samples=(([1.0, 2.0, 3.0], [[0.0, 2.5]], {"side": "right"}), ([1.0, 2.0, 3.0], 2.0)),
 )
 
@@ -84,7 +84,13 @@ def _infer_interp(x: Any, xp: Any, fp: Any) -> ArrayType:
 
 
 extern(
-    "interp", np.interp, "x, xp, fp", ("x", "xp", "fp"), _infer_interp, samples=(([0.5, 1.5], [0.0, 1.0, 2.0], VECTOR),)
+    "interp",
+    np.interp,
+    "x, xp, fp",
+    ("x", "xp", "fp"),
+    _infer_interp,
+    calls=(),
+    samples=(([0.5, 1.5], [0.0, 1.0, 2.0], VECTOR),),
 )
 
 

@@ -49,7 +49,7 @@ def places_to_check(node: Node) -> list[tuple[Node, Size]]:
 
 
 def _computed_places(node: Node) -> Iterator[tuple[Node, Size]]:
-    if node.kind == "call" and isinstance(node.op.lower, Gather):
+    if node.kind == "call" and type(node.op.lower) is Gather:
         base, *indices = node.args
         yield from _with_sizes(indices, base.type.shape, node.params["axes"])
     elif node.kind == "call" and node.target == "store" and node.params["axes"]:
