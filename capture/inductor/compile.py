@@ -267,13 +267,13 @@ def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
     if not isinstance(type, ArrayType) or memory.number < 0:
         return View(memory.number, numbers.of(0), (), (), memory.dtype, scalar=True, whole=True)
     place = lowered.strided(node)
-    size = memory.dtype.itemsize
+    size = type.dtype.itemsize
     return View(
         memory.number,
         numbers.of(place.offset * size),
         numbers.all_of(place.shape),
         numbers.all_of(place.strides, size),
-        memory.dtype,
+        type.dtype,
         scalar=type.scalar,
         whole=is_own_array(node, memory) and not (type.scalar and memory.kind == "constant"),
     )

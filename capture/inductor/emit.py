@@ -21,8 +21,9 @@ from capture.inductor.combining import (
     state_dtype,
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
+from capture.inductor.elements import Write
 from capture.inductor.loops import Memory, Reduction, Value
-from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest, Write
+from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest
 from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
 from capture.ir.shapes import Expr, Size, minimum, product
 

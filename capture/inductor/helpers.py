@@ -366,7 +366,7 @@ def raised_helper(arity: int, short: str) -> str:
     numbers = " & ".join(f"({name} == {name})" for name in names)
     finite = " & ".join(f"FINITE({name})" for name in names)
     return f"""\
-static inline u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
+static inline __attribute__((always_inline)) u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
 {{
     const u32 if_nan = (result != result) & {numbers} ? RAISED_INVALID : 0;
     return if_nan | ((result == result) & !FINITE(result) & {finite} ? if_infinite : 0);

@@ -12,14 +12,17 @@ scalar operations in which equal ones are one object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from capture.inductor.vocabulary import HALF, INTEGER, RULES, SINGLE, Rule, cast_raises
+from capture.inductor.complex_parts import PARTS
+from capture.inductor.vocabulary import BOOL_DTYPE, CELLS, HALF, INTEGER, RULES, SINGLE, Rule, cast_raises, cell
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
+
+COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 GATHERED = 1.0
 """Nanoseconds that an element at a computed place costs."""
@@ -49,7 +52,8 @@ class Memory:
 class Access:
     """The element of ``memory`` at ``base + sum(stride * axis) + rest``; ``rest`` is what is not linear in the axes.
 
-    With ``steps``, ``sum(step * place)`` is added over places that are computed, one for each step.
+    With ``steps``, ``sum(step * place)`` is added over places that are computed, one for each step. All of these count
+    cells of the memory: the elements, or their parts where they are complex. A ``pair`` is both parts of an element.
     """
 
     memory: Memory
@@ -57,6 +61,19 @@ class Access:
     strides: tuple[tuple[Symbol, Size], ...]
     rest: Size = 0
     steps: tuple[Size, ...] = ()
+    pair: bool = False
+
+    @property
+    def parts(self) -> tuple[Access, ...]:
+        """What is read or written: one cell, or the two of a pair."""
+        if not self.pair:
+            return (self,)
+        real = replace(self, pair=False)
+        return real, replace(real, base=add((self.base, 1)))
+
+    def with_steps(self, strides: Sequence[Size]) -> Access:
+        """The same at computed places; ``strides`` count elements."""
+        return replace(self, steps=tuple(multiply(2, step) for step in strides) if self.pair else tuple(strides))
 
     @property
     def axes(self) -> frozenset[Symbol]:
@@ -67,8 +84,20 @@ class Access:
         return dict(self.strides).get(axis, 0)
 
 
-def access(memory: Memory, view: Strided, index: Sequence[Size], axes: frozenset[Symbol]) -> Access:
-    """The access to ``view[index]``, an index being a size over the symbols ``axes``."""
+def access(
+    memory: Memory, view: Strided, index: Sequence[Size], axes: frozenset[Symbol], dtype: np.dtype | None = None
+) -> Access:
+    """The access to ``view[index]``, an index being a size over the symbols ``axes``; ``dtype`` is that of the view, in
+    whose elements it counts.
+    """
+    place = _access(memory, view, index, axes)
+    if (dtype or memory.dtype) not in CELLS:
+        return place
+    strides = tuple((axis, multiply(2, stride)) for axis, stride in place.strides)
+    return Access(memory, multiply(2, place.base), strides, multiply(2, place.rest), pair=True)
+
+
+def _access(memory: Memory, view: Strided, index: Sequence[Size], axes: frozenset[Symbol]) -> Access:
     base: Size = view.offset
     strides: dict[Symbol, Size] = {}
     others: list[Size] = []
@@ -183,16 +212,24 @@ class Builder:
     _known: dict[Any, Value] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Callable[..., Value]:
-        rule = RULES.get(name)
-        if rule is None:
+        rule, parts = RULES.get(name), PARTS.get(name)
+        if rule is None and parts is None:
             raise AttributeError(f"the scalar vocabulary has no {name}")
-        return lambda *operands: self.apply(rule, operands)
 
-    def apply(self, rule: Rule, operands: Sequence[Any]) -> Value:
-        like = next(operand.dtype for operand in reversed(operands) if isinstance(operand, Value))
-        args = tuple(item if isinstance(item, Value) else self.constant(item, like) for item in operands)
+        def call(*operands: Any) -> Value:
+            like = next(operand.dtype for operand in reversed(operands) if isinstance(operand, Value))
+            args = tuple(item if isinstance(item, Value) else self.constant(item, like) for item in operands)
+            if parts is not None and like in CELLS:
+                return parts(self, *args)
+            assert rule is not None, f"{name} of {like}"
+            return self.apply(rule, args)
+
+        return call
+
+    def apply(self, rule: Rule, args: tuple[Value, ...]) -> Value:
+        like = args[-1].dtype
         if like == HALF and rule.name not in ("where", "signbit"):  # as NumPy: in float32, rounded after each operation
-            found = self.apply(rule, [self.cast(arg, SINGLE) if arg.dtype == HALF else arg for arg in args])
+            found = self.apply(rule, tuple(self.cast(arg, SINGLE) if arg.dtype == HALF else arg for arg in args))
             if found.dtype != SINGLE or found.op == "constant":
                 return self.cast(found, HALF) if found.dtype == SINGLE else found
             return self._make("cast", (found,), HALF, raises=bool(rule.may_raise(SINGLE)))
@@ -201,19 +238,56 @@ class Builder:
             raise TypeError(f"{rule.name} on different dtypes: {', '.join(map(str, dtypes))}")
         if rule.kind(args[-1].dtype) not in rule.c:
             raise TypeError(f"{rule.name} has no form for {args[-1].dtype}")
+        if rule.name in COMPARISONS and (verdict := self.choice_compared(rule, args)) is not None:
+            return verdict
         raises = bool(rule.may_raise(args[-1].dtype)) and not _is_harmless(rule, args)
         return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=raises)
+
+    def choice_compared(self, rule: Rule, args: tuple[Value, ...]) -> Value | None:
+        """``where(c, 1.0, x) < 2.0`` as ``c | (x < 2.0)``: gcc makes ``c ? 1 : x < 2.0`` of it, and then no vectors."""
+        for place, choice in enumerate(args):
+            other = args[1 - place]
+            if choice.op != "where" or other.op != "constant":
+                continue
+            condition, *arms = choice.args
+            for arm, rest, chosen in ((arms[0], arms[1], condition), (arms[1], arms[0], None)):
+                if arm.op == "constant":
+                    holds = rule.evaluate(*((arm.data, other.data) if place == 0 else (other.data, arm.data)))
+                    verdict = self.apply(rule, (rest, other) if place == 0 else (other, rest))
+                    first = condition if bool(holds) == (chosen is not None) else self.logical_not(condition)
+                    return (self.logical_or if holds else self.logical_and)(first, verdict)
+        return None
 
     def constant(self, value: Any, dtype: Any) -> Value:
         dtype = np.dtype(dtype)
         with np.errstate(all="ignore"):
             number = np.asarray(value).astype(dtype)[()]
+        if dtype in CELLS:
+            return self.complex(*(self.constant(part, CELLS[dtype]) for part in (number.real, number.imag)))
         return self._make("constant", (), dtype, number, key=number.tobytes())
+
+    # Complex numbers have two parts, each a value of its own, and no form in C. --------------------------------------
+    def complex(self, real: Value, imag: Value) -> Value:
+        return self._make("complex", (real, imag), np.result_type(real.dtype, np.complex64))
+
+    def real(self, value: Value) -> Value:
+        return value.args[0] if value.op == "complex" else value
+
+    def imag(self, value: Value) -> Value:
+        return value.args[1] if value.op == "complex" else value
 
     def cast(self, value: Value, dtype: Any) -> Value:
         dtype = np.dtype(dtype)
         if value.dtype == dtype:
             return value
+        if dtype in CELLS:
+            number = CELLS[dtype]
+            imag = self.cast(value.args[1], number) if value.op == "complex" else self.constant(0, number)
+            return self.complex(self.cast(self.real(value), number), imag)
+        if value.op == "complex":
+            if dtype != BOOL_DTYPE:
+                raise TypeError(f"a cast of {value.dtype} to {dtype}")
+            return self.logical_or(*value.args)
         if value.op == "constant":
             return self.constant(value.data, dtype)
         by_single = (value.dtype == HALF and dtype != SINGLE) or (dtype == HALF and value.dtype.kind in "iub")
@@ -234,7 +308,9 @@ class Builder:
         return self._make("index", (), np.dtype(np.int64), size, axes=size.symbols & self.axes)
 
     def load(self, place: Access, *places: Value) -> Value:
-        return self._make("load", places, place.memory.dtype, place, axes=place.axes & self.axes)
+        if place.pair:
+            return self.complex(*(self.load(part, *places) for part in place.parts))
+        return self._make("load", places, cell(place.memory.dtype), place, axes=place.axes & self.axes)
 
     def carried(self, carry: Carry, dtype: np.dtype) -> Value:
         return self._make("carried", (), dtype, carry, axes=self.axes)

@@ -26,7 +26,7 @@ import numpy as np
 from capture.errors import BackendError
 from capture.inductor.loops import GATHERED, Access, Builder, Memory, access
 from capture.inductor.order import order_units
-from capture.inductor.overlap import Overlaps, shape_of, stepped, view_of
+from capture.inductor.overlap import Overlaps, shape_of, stepped, stored_dtype, view_of
 from capture.inductor.points import (
     Index,
     axis_symbol,
@@ -40,7 +40,7 @@ from capture.inductor.points import (
     symbols_in,
     walk_axes,
 )
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.vocabulary import C_TYPES, cell
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
 from capture.ir.op import (
     Extern,
@@ -116,6 +116,12 @@ class Unit:
     sizes: set[Symbol] = field(default_factory=set)  # symbols that loops, accesses and values depend on
 
     @property
+    def dtype(self) -> np.dtype:
+        """What is written, in whose elements ``target`` counts."""
+        assert self.memory is not None
+        return stored_dtype(self.node) if self.node.target == "store" else self.memory.dtype
+
+    @property
     def is_loop(self) -> bool:
         return self.kind in ("map", "reduce", "pack", "scatter", "scan")
 
@@ -168,7 +174,7 @@ class Lowered:
 
     def place(self, node: Node, index: Index, axes: frozenset[Symbol]) -> Access:
         """The access to an element of a node that is in memory."""
-        return access(self.memory[buffer(node)], self.strided(node), index, axes)
+        return access(self.memory[buffer(node)], self.strided(node), index, axes, node.type.dtype)
 
     def give_memory(self, node: Node, kind: str) -> Memory:
         """Memory for a fresh array: dense, its axes nested as the type says."""
@@ -221,7 +227,7 @@ def _input_memory(lowered: Lowered, node: Node, number: int) -> Memory:
     if isinstance(type, NumberType):
         dtype = np.dtype({bool: np.bool, int: np.int64, float: np.float64}[type.python])
         return Memory(node.name, "input", dtype, (), (), number)
-    if type.dtype not in C_TYPES:
+    if cell(type.dtype) not in C_TYPES:
         return Memory(node.name, "input", type.dtype, type.shape, (0,) * type.ndim, number)  # for externs only
     return Memory(node.name, "input", type.dtype, type.shape, _input_strides(lowered, node, number), number)
 

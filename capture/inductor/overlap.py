@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from capture.inductor.vocabulary import cell
 from capture.ir import op as ops
+from capture.ir.complexes import PARTS
 from capture.ir.graph import Graph, Node, Step, Transformer, buffer
 from capture.ir.op import Gather, Pointwise, Strided, ViewOf
 from capture.ir.shapes import Size
@@ -33,6 +37,12 @@ def view_of(op: ops.Op) -> ViewOf:
 def stepped(view: Strided, step: Step) -> Strided:
     """A view of a view."""
     return view_of(ops.get(step.op)).strided(view, **dict(step.params))
+
+
+def stored_dtype(store: Node) -> np.dtype:
+    """What a store writes: elements of its memory, or a part of each."""
+    dtype = buffer(store).type.dtype
+    return cell(dtype) if any(step.op in PARTS for step in store.params["region"]) else dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,10 @@ class Overlaps:
         for step in store.params["region"]:
             target = stepped(target, step)
         views = [view for view in sources.same if buffer(view) is owner]
-        return any(shape_of(value) != target.shape or self.strided(view) != target for view in views)
+        return any(
+            shape_of(value) != target.shape or self.strided(view) != target or view.type.dtype != stored_dtype(store)
+            for view in views
+        )
 
 
     def moved(self, store: Node) -> list[Node]:

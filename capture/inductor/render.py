@@ -20,7 +20,7 @@ from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
 from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
-from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH
+from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH, cell
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Size, Symbol, maximum, minimum, product
 
@@ -102,7 +102,7 @@ def partials_of(nest: Nest) -> dict[Reduction, list[Memory]]:
     count = count * minimum(1, nest.chunks - 1)  # a single one is the result
     result: dict[Reduction, list[Memory]] = {}
     for reduction in nest.reductions:
-        name = f"{reduction.node.name}_chunks"
+        name = f"{reduction.node.name}_chunks{reduction.number or ''}"
         result[reduction] = [Memory(name, "arena", state_dtype(reduction), (count,), (1,))]
         if carries_position(reduction):
             result[reduction].append(Memory(f"{name}_where", "arena", np.dtype(np.int64), (count,), (1,)))
@@ -176,7 +176,7 @@ def _pointers(nest: Nest, body: Body, text: str) -> list[str]:
     for memory, written in memories.items():
         if f"{pointer(memory)}[" in text:
             constant = "" if written and body.mode != CHECKED else "const "
-            ctype = C_TYPES[memory.dtype]
+            ctype = C_TYPES[cell(memory.dtype)]
             number = body.unit.buffers[memory]
             lines.append(f"{constant}{ctype} *restrict {pointer(memory)} = ({constant}{ctype} *)buffers[{number}];")
     return lines

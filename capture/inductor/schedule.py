@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import prod
 from typing import Any
@@ -380,7 +380,7 @@ def write_access(lowered: Lowered, group: Group, unit: Unit) -> Access | None:
         return None
     target = unit.target or unit.memory.whole
     index = unit.axes if unit.target else unit.result_index
-    return in_group(access(unit.memory, target, index, unit.symbols), unit, group)
+    return in_group(access(unit.memory, target, index, unit.symbols, unit.dtype), unit, group)
 
 
 def in_group(place: Access, unit: Unit, group: Group) -> Access:
@@ -392,7 +392,7 @@ def in_group(place: Access, unit: Unit, group: Group) -> Access:
     }
     strides = tuple(sorted(((renamed[a], s) for a, s in place.strides), key=lambda item: item[0].name))
     rest = place.rest if isinstance(place.rest, int) else substitute(place.rest, dict[Expr, Size](renamed.items()))
-    return Access(place.memory, place.base, strides, rest)
+    return replace(place, strides=strides, rest=rest)
 
 
 def _keeps_memory_order(merged: Group, lowered: Lowered) -> bool:
@@ -476,7 +476,8 @@ def lane_axis(lowered: Lowered, group: Group) -> int | None:
         for axis, stride in place.strides:
             stride = lowered.hints.get(stride.name, 0) if isinstance(stride, Symbol) else stride
             if isinstance(stride, int) and stride:
-                votes[AXES.index(axis)] += weight if abs(stride) == 1 else 0.001 * weight / abs(stride)
+                nearest = 2 if place.pair else 1
+                votes[AXES.index(axis)] += weight if abs(stride) == nearest else 0.001 * weight / abs(stride)
     best = max(range(len(votes)), key=lambda axis: (votes[axis], axis))
     longer = [axis for axis, size in enumerate(group.axes) if not _is_at_most(size, LENGTHENED)]
     other = max(longer, key=lambda axis: (votes[axis], axis), default=best)

@@ -34,6 +34,15 @@ C_TYPES: Mapping[np.dtype, str] = {
 }  # fmt: skip
 """Dtypes of elements and their names in C; every other dtype is left to NumPy."""
 
+CELLS: Mapping[np.dtype, np.dtype] = {np.dtype("c8"): np.dtype("f4"), np.dtype("c16"): np.dtype("f8")}
+"""Complex dtypes, and what their real and imaginary parts are: two cells of memory each."""
+
+
+def cell(dtype: np.dtype) -> np.dtype:
+    """What memory of this dtype is made of, as C sees it."""
+    return CELLS.get(dtype, dtype)
+
+
 BOOL_DTYPE = np.dtype(bool)
 HALF, SINGLE, DOUBLE = np.dtype("f2"), np.dtype("f4"), np.dtype("f8")
 
@@ -135,6 +144,8 @@ def _arithmetic() -> list[Rule]:
         Rule("square", _numbers("{0} * {0}", "{0}"), 1, raises=_FLOAT_RAISES),
         Rule("reciprocal", {**_integers("{helper}({0})"), FLOAT: "(1 / {0})"}, 1, raises=_DIVISION, pole=0,
              cost=0.25),
+        Rule("fma", {FLOAT: "__builtin_fma{f}({0}, {1}, {2})"}, 3, raises=_FLOAT_RAISES, cost=0.06,
+             means=lambda x, y, z: x * y + z),
         Rule("sqrt", {FLOAT: "__builtin_sqrt{f}({0})"}, 1, raises=_FLOAT_RAISES, cost=0.3),
         Rule("power", {**_integers("{helper}({0}, {1})"), FLOAT: "pow{f}({0}, {1})"}, raises=_FLOAT_RAISES,
              pole=0, cost=2.5, math="pow"),
@@ -161,6 +172,7 @@ def _arithmetic() -> list[Rule]:
         Rule("lcm", _integers("{helper}({0}, {1})"), cost=20.0),
         Rule("bitwise_count", {SIGNED: "(u8)__builtin_popcountll((u64)({0} < 0 ? -(u64){0} : (u64){0}))",
                                UNSIGNED: "(u8)__builtin_popcountll({0})"}, 1, result=COUNT, cost=0.5),
+        Rule("known", {FLOAT: "{0}"}, 1, raises={FLOAT: ANY_NAN}, cost=0.0, means=lambda x: x),
         Rule("heaviside", {FLOAT: "({0} != {0} ? {0} : {0} == 0 ? {1} : {0} < 0 ? ({T})0 : ({T})1)"}, cost=0.1),
         Rule("deg2rad", {FLOAT: "({0} * (({T})3.14159265358979323846 / ({T})180))"}, 1, raises=_FLOAT_RAISES),
         Rule("rad2deg", {FLOAT: "({0} * (({T})180 / ({T})3.14159265358979323846))"}, 1, raises=_FLOAT_RAISES),

@@ -27,6 +27,7 @@ import numpy as np
 
 from capture.errors import GraphError
 from capture.ir import op as ops
+from capture.ir.complexes import require_numbers
 from capture.ir.shapes import Expr
 from capture.ir.sizes import Known, UnknownSize, asking, simplified
 from capture.ir.types import ArrayType, NumberType, Type, type_of
@@ -155,11 +156,13 @@ class Graph:
             return self._call(op, args, params, name)
 
     def _call(self, op: ops.Op, args: tuple[Any, ...], params: dict[str, Any], name: str) -> Any:
-        if op.expand is not None:
-            return op.expand(self, *args, **params)
         types = map_nodes(args, lambda node: node.type)
+        if op.expand is not None:
+            require_numbers(op, types, params)
+            return op.expand(self, *args, **params)
         params = op.complete(params)
         try:
+            require_numbers(op, types, params)
             if op.canonical is not None:
                 params = op.canonical(*types, **params)
             params = {key: simplified_all(value) for key, value in params.items()}

@@ -33,6 +33,10 @@ class UnknownSize(CannotInfer):
         self.sizes = sizes
 
 
+TESTED = (2, 1)
+"""What a size that depends on data may be asked to be at least, the more first."""
+
+
 class Known:
     """The facts about the sizes of one graph. They grow while the graph is built."""
 
@@ -40,13 +44,15 @@ class Known:
         self.facts = Facts() if facts is None else facts
         self.testable = set(testable)  # sizes that a call finds out before anything is written
 
-    def is_tested(self, symbol: Symbol) -> bool:
-        """Whether a call is left to plain Python where this size, which depends on data, is zero."""
-        return symbol in self.testable and self.facts.implied(le(1, symbol))
+    def least(self, symbol: Symbol) -> int:
+        """Calls for which this size, which depends on data, is less are left to plain Python."""
+        if symbol not in self.testable:
+            return 0
+        return next((bound for bound in TESTED if self.facts.implied(le(bound, symbol))), 0)
 
     def tests(self, relation: Relation) -> bool:
         """Have each call test the relation, where it can: it is a fact from now on."""
-        testable = relation.right in self.testable and relation == le(1, relation.right)
+        testable = relation.right in self.testable and any(relation == le(bound, relation.right) for bound in TESTED)
         if testable:
             self.facts = self.facts.assume(relation)
         return testable

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,16 +19,19 @@ from tests.inductor.fuzz_kernels import Case
 from tests.inductor.graphs import assert_same, compiled, graph_of
 
 CLOSE = 2e-5
-DTYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+DTYPES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16")
 FLOATS = [-2.5, -1, -0.0, 0.0, 0.5, 1, 3, 100, np.inf, -np.inf, np.nan, 1e-30, -7.25, 2.0**31, -1e10, 6.5, 1e-45, 3e38]
 
 
-def numbers(dtype: str, seed: int, count: int = 70) -> np.ndarray:
+def numbers(dtype: Any, seed: int, count: int = 70) -> np.ndarray:
     """Values at and between the edges of a dtype, in an order of their own for each seed."""
     random = np.random.default_rng(seed)
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return random.integers(0, 2, count).astype(bool)
+    if kind.kind == "c":
+        parts = np.finfo(kind).dtype
+        return numbers(parts, seed, count) + numbers(parts, seed + 50, count) * kind.type(1j)
     if kind.kind == "f":
         values = np.resize(FLOATS, count)
     else:

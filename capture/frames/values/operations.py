@@ -30,6 +30,7 @@ from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
+from capture.ir.complexes import ROUNDED, is_complex
 from capture.ir.graph import Node
 from capture.ir.types import ArrayType
 
@@ -100,6 +101,9 @@ def require_out(found: Any, target: ArrayType) -> None:
         raise GraphBreak(f"a result of dtype {found.type.dtype} is written to an array of {target.dtype}", "op")
     if not _broadcasts(found.type.shape, target.shape):
         raise GraphBreak("a result is written to an array of another shape", "op")
+    is_dense = target.layout is not None and target.layout.dense
+    if is_complex(found.type.dtype) and found.target in ROUNDED and not is_dense:
+        raise GraphBreak("complex products over strides are rounded as their signs say", "op")
 
 
 def _broadcasts(shape: tuple[Any, ...], target: tuple[Any, ...]) -> bool:

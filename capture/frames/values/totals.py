@@ -70,7 +70,7 @@ def _divmod(tracer: Tracer, left: Value, right: Value) -> Value:
 def _abs(tracer: Tracer, value: Value) -> Value:
     op = ops.for_call(abs)
     if isinstance(value, ArrayValue | ScalarValue) and op is not None:
-        return tracer.call_op(op, (value,), {})
+        return tracer.call_op(op, (value,), {}, ("operator", "unary abs"))
     return tracer.evaluate(abs, (value,), {})
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
     LOWERED,
@@ -75,6 +76,8 @@ define(
 # astype -----------------------------------------------------------------------------------------------------------
 def _infer_astype(a: Any, dtype: np.dtype, order: str) -> ArrayType:
     base = require_value(a, "a cast")
+    if is_complex(base.dtype) and dtype.kind not in "bc":
+        raise CannotInfer("a cast that discards imaginary parts, which NumPy warns of")
     if base.scalar:
         return scalar_type(dtype)
     return allocated(dtype, base.shape, given_order(order, base))

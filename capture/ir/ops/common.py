@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import UFUNCS, is_complex, require_loop
 from capture.ir.op import CannotInfer, ListLiteral
 from capture.ir.shapes import Expr, Size
 from capture.ir.sizes import UnknownSize, at_least, broadcast_together, simplified
@@ -30,7 +31,8 @@ from capture.ir.types import (
     scalar_type,
 )
 
-LOWERED = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")))
+REAL = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")))
+LOWERED = REAL | frozenset(map(np.dtype, ("c8", "c16")))
 
 # Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero.
 QUIET = frozenset({"quiet"})
@@ -97,7 +99,7 @@ def kind_of(operand: Any) -> Any:
     python = operand.python if isinstance(operand, NumberType) else type(operand)
     if python is bool:
         return np.dtype(bool)
-    if python in (int, float):
+    if python in (int, float, complex) and (python is not complex or is_literal(operand)):
         return python
     raise CannotInfer(f"an operand of type {describe(operand)}")
 
@@ -125,7 +127,10 @@ def resolve_any(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
 
 def resolve(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype, ...]:
     """The same, for a loop that compiled code has too."""
-    return tuple(map(lowered, resolve_any(ufunc, *operands)))
+    dtypes = tuple(map(lowered, resolve_any(ufunc, *operands)))
+    if any(map(is_complex, dtypes)) and ufunc.__name__ not in UFUNCS:
+        raise CannotInfer(f"{ufunc.__name__} of complex numbers")
+    return dtypes
 
 
 def require_fits(operand: Any, dtype: np.dtype) -> None:
@@ -139,6 +144,10 @@ def require_fits(operand: Any, dtype: np.dtype) -> None:
 
 def fits(value: Any, dtype: np.dtype) -> bool:
     """Whether the Python number converts to ``dtype`` without an error or a warning."""
+    if dtype.kind == "c":
+        return all(fits(part, np.finfo(dtype).dtype) for part in (value.real, value.imag))
+    if isinstance(value, complex):
+        return False
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return not isinstance(value, float) and info.min <= value <= info.max
@@ -311,7 +320,10 @@ def like_ufunc(ufunc: np.ufunc) -> Callable[..., ArrayType]:
     """Inference of a ufunc with one result: dtype by its own resolution, shape by broadcasting, layout in K order."""
 
     def infer(*operands: Any) -> ArrayType:
-        return elementwise(resolve(ufunc, *operands)[-1], operands)
+        dtypes = resolve(ufunc, *operands)
+        result = elementwise(dtypes[-1], operands)
+        require_loop(ufunc, operands, dtypes, result)
+        return result
 
     return infer
 

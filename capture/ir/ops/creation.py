@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
     QUIET,
@@ -62,6 +63,8 @@ def _infer_full(fill_value: Any, shape: Any, dtype: np.dtype, order: Any) -> Arr
         literal_as(fill_value, dtype)
     elif isinstance(fill_value, ArrayType) and fill_value.dtype.kind == "f" and dtype.kind in "iu":
         raise CannotInfer("a float as the fill value of integers may not fit")
+    elif isinstance(fill_value, ArrayType) and is_complex(fill_value.dtype) and not is_complex(dtype):
+        raise CannotInfer("a complex fill value of real numbers")
     elif isinstance(fill_value, NumberType) and dtype not in (fill_value.python, float):
         raise CannotInfer("a number that is not known may not fit")
     return allocated(dtype, shape, order)

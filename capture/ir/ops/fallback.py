@@ -77,6 +77,7 @@ OPERATORS: Mapping[str, Any] = {
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "<": operator.lt, "<=": operator.le,
     "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge, "unary -": operator.neg,
     "unary +": operator.pos, "unary ~": operator.invert,
+    "unary abs": operator.abs,
 }  # fmt: skip
 
 

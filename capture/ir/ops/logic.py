@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.ops.common import QUIET
+from capture.ir.complexes import is_complex
+from capture.ir.op import CannotInfer
+from capture.ir.ops.common import QUIET, like_ufunc, resolve
 from capture.ir.ops.pointwise import ONE, SHIFTS, TWO, ufunc_record
 
 BITS = (([0, 1, 5, 127, -8, 3], [1, 0, 3, 7, 64, -1]),)
@@ -32,6 +34,18 @@ def _comparison(name: str, if_first_is_negative: bool, if_second_is_negative: bo
     return element
 
 
+def _of_complex(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Inference of a comparison that warns of NaN."""
+
+    def infer(x: Any, y: Any) -> Any:
+        if not is_complex(resolve(ufunc, x, y)[0]):
+            raise CannotInfer(f"{ufunc.__name__} of numbers that are not complex")
+        return like_ufunc(ufunc)(x, y)
+
+    return infer
+
+
+COMPLEX = ((np.array([1 + 2j, 1 - 1j, 2j, np.nan, 3]), np.array([1 + 1j, 1, 2j, 1, complex(3, np.nan)])),)
 _ufunc: np.ufunc
 for _ufunc, _first, _second in (
     (np.less, True, False),
@@ -41,7 +55,12 @@ for _ufunc, _first, _second in (
     (np.equal, False, False),
     (np.not_equal, True, True),
 ):
-    ufunc_record(_ufunc, _comparison(_ufunc.__name__, _first, _second), tags=QUIET)
+    _name, _element = _ufunc.__name__, _comparison(_ufunc.__name__, _first, _second)
+    if _name in ("equal", "not_equal"):
+        ufunc_record(_ufunc, _element, tags=QUIET)
+        continue
+    ufunc_record(_ufunc, _element, tags=QUIET, otherwise=f"complex_{_name}")
+    ufunc_record(_ufunc, _element, name=f"complex_{_name}", calls=(), infer=_of_complex(_ufunc), samples=COMPLEX)
 
 
 # Truth: NumPy has loops for each dtype, so that nothing is rounded on the way to bool ------------------------------

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.graph import Step
 from capture.ir.op import CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
@@ -99,8 +100,8 @@ def _indexed(base: ArrayType, value: Any, indices: tuple[Any, ...], axes: tuple[
 
 def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
     """The ufunc's loop must be that of the array's dtype, to which the value is cast safely."""
-    if combine not in COMBINING:
-        raise CannotInfer(f"{combine}.at has no loop")
+    if combine not in COMBINING or is_complex(dtype):
+        raise CannotInfer(f"{combine}.at of {dtype} has no loop")
     array = ArrayType(dtype, ())
     if resolve(getattr(np, combine), array, value) != (dtype,) * 3:
         raise CannotInfer(f"{combine}.at in another dtype than the array's")
@@ -113,6 +114,8 @@ def _require_storable(value: Any, target: ArrayType) -> None:
         literal_as(value, target.dtype)
         return
     kind_of(value)
+    if is_complex(value.dtype) and not is_complex(target.dtype):
+        raise CannotInfer("an assignment that discards imaginary parts, which NumPy warns of")
     if isinstance(value, NumberType):
         if np.dtype(value.python) != target.dtype and target.dtype != np.float64:
             raise CannotInfer("a number that is not known may not fit the array")

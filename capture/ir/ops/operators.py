@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import is_array, is_literal, kind_of, like_ufunc, loop_of, operand_type
 from capture.ir.types import ArrayType
@@ -122,6 +123,8 @@ def _binary(name: str, symbol: str, on_arrays: Callable[..., Any], on_scalars: C
         types = operand_type(x), operand_type(y)
         if any(map(is_array, types)):
             return on_arrays(graph, x, y)
+        if any(isinstance(operand, complex) or is_complex(getattr(operand, "dtype", None)) for operand in types):
+            raise CannotInfer("complex scalars have their own loops")
         if any(isinstance(operand, ArrayType) for operand in types):
             return on_scalars(graph, x, y)
         raise CannotInfer("Python numbers have Python's own arithmetic")

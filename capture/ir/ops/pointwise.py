@@ -97,7 +97,7 @@ def _positive(s: Any, x: Any) -> Any:
 
 
 ufunc_record(np.positive, _positive, tags=QUIET)
-ufunc_record(np.conjugate, _positive, tags=QUIET)
+ufunc_record(np.conjugate, lambda s, x: s.conjugate(x) if x.dtype.kind == "c" else x, tags=QUIET)
 
 
 def _infer_reciprocal(x: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.op import CannotInfer, Decompose, ListLiteral, Lowering, Reduce, define
 from capture.ir.ops.common import (
     QUIET,
@@ -64,7 +65,7 @@ def natural_dtype(name: str, dtype: np.dtype) -> np.dtype:
     if name in ("any", "all"):
         return np.dtype(bool)
     if name in ("mean", "var", "std"):
-        return dtype if dtype.kind == "f" else np.dtype("f8")
+        return dtype if dtype.kind in "fc" else np.dtype("f8")
     if name in ("sum", "prod") and dtype.kind in "bi" and dtype.itemsize < 8:
         return np.dtype("i8")
     if name in ("sum", "prod") and dtype.kind == "u":
@@ -91,6 +92,10 @@ def working_dtype(name: str, dtype: np.dtype, asked: Any) -> np.dtype | None:
     if asked is None:
         return None
     asked = given_dtype(asked)
+    if is_complex(asked) != is_complex(dtype):
+        raise CannotInfer(f"{name} of {dtype} in {asked}")
+    if is_complex(dtype):
+        return None if asked == natural_dtype(name, dtype) else asked
     if name in ("mean", "var", "std") and asked.kind != "f":
         raise CannotInfer(f"{name} in {asked}")
     if name == "mean" and dtype == np.float16 == asked:
@@ -202,11 +207,11 @@ def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
     dtype = total.type.dtype
     if isinstance(divisor, Expr):
         number = graph.call("size_number", size=divisor)
-        if dtype == np.float64:
+        if dtype == np.float64 or is_complex(dtype):
             return graph.call("divide", total, number)
         exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), number)
         return graph.call("astype", exact, dtype=dtype)
-    if float(dtype.type(divisor)) == float(divisor):
+    if is_complex(dtype) or float(dtype.type(divisor)) == float(divisor):
         return graph.call("divide", total, float(divisor))
     exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), float(divisor))
     return graph.call("astype", exact, dtype=dtype)

@@ -208,13 +208,19 @@ def _nests(base: ArrayType, strides: Sequence[Size] | None, one: int, other: int
     if strides is not None:
         if strides[one] == strides[other] * base.shape[other]:
             return True
-        return False if is_static((strides[one], strides[other], base.shape[other])) else None
+        known = is_static((strides[one], strides[other], base.shape[other]))
+        return False if known and _move(base, one, other) else None
     if base.layout is None:
         return None
     outer, inner = base.layout.ranks[one], base.layout.ranks[other]
     if outer == inner == 0:
         return True
-    return None if outer > inner > 0 else False
+    return None if outer > inner > 0 or not _move(base, one, other) else False
+
+
+def _move(base: ArrayType, *axes: int) -> bool:
+    """Whether all of the axes have several elements: an axis of one nests in any other."""
+    return all(at_least(base.shape[axis], 2) for axis in axes)
 
 
 def reshaped_layout(base: ArrayType, shape: Sequence[Size]) -> Layout | None:

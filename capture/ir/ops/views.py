@@ -10,12 +10,14 @@ effect on indices.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import PARTS, is_complex
 from capture.ir.op import CannotInfer, Flatten, Strided, ViewOf, define
 from capture.ir.ops.common import (
     QUIET,
@@ -479,19 +481,53 @@ define(name="flipud", signature="m", operands=("m",), calls=(np.flipud,), expand
 define(name="fliplr", signature="m", operands=("m",), calls=(np.fliplr,), expand=lambda graph, m: _flip(graph, m, 1))
 
 
-def _real(graph: Any, a: Any) -> Any:
+# Parts of complex numbers -----------------------------------------------------------------------------------------
+def _infer_part(a: Any) -> ArrayType:
+    base = require_array(a, "a part")
+    if not is_complex(base.dtype):
+        raise CannotInfer("a part of numbers that have none")
+    layout = base.layout
+    if layout is not None:
+        still = not any(layout.ranks)
+        layout = Layout(layout.ranks, still, still)
+    return replace(viewed(base, base.shape, layout), dtype=np.empty(0, base.dtype).real.dtype)
+
+
+def _part_strided(part: int) -> Callable[[Strided], Strided]:
+    return lambda view: Strided(view.offset * 2 + part, view.shape, tuple(stride * 2 for stride in view.strides))
+
+
+for _name, _place in PARTS.items():
+    define(
+        name=_name,
+        signature="a, /",
+        operands=("a",),
+        infer=_infer_part,
+        reference=operator.attrgetter(_name.removesuffix("_part")),
+        source=f"{{0}}.{_name.removesuffix('_part')}",
+        lower=ViewOf(_part_strided(_place), lambda index, in_shape: index),
+        samples=((np.array([[1 + 2j, -1j], [3, 0]]),),),
+    )
+
+
+def _or_part(what: str, of_complex: str) -> Callable[..., Any]:
     """Real arrays are their own real part and conjugate: the same object."""
-    if not is_array(operand_type(a)):
-        raise CannotInfer("the real part of what is no array")
-    require_array(a.type, "real")
-    return a
+
+    def expand(graph: Any, a: Any) -> Any:
+        if not is_array(operand_type(a)):
+            raise CannotInfer(f"the {what} of what is no array")
+        if is_complex(require_array(a.type, what).dtype):
+            return graph.call(of_complex, a)
+        if what == "imaginary part":
+            raise CannotInfer("zeros that are read-only")
+        return a
+
+    return expand
 
 
-define(
-    name="real",
-    signature="a, /",
-    operands=("a",),
-    methods=("conj", "conjugate"),
-    properties=("real",),
-    expand=_real,
-)
+for _name, _what, _of_complex, _key in (
+    ("real", "real part", "real_part", {"properties": ("real",)}),
+    ("imag", "imaginary part", "imag_part", {"properties": ("imag",)}),
+    ("conj", "conjugate", "conjugate", {"methods": ("conj", "conjugate")}),
+):
+    define(name=_name, signature="a, /", operands=("a",), expand=_or_part(_what, _of_complex), **_key)

@@ -4,7 +4,7 @@
                                               %n = measure(%c, count='trues')
                                               %p = pick(%x, %m, count='trues')
 
-A size that was promised is tested instead: ``leave_if(not_equal(%c, 5))``. So is one that must not be zero.
+A size that was promised is tested instead: ``leave_if(not_equal(%c, 5))``. So is one that must not be 0, or 1.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Counter(Transformer):
         truth = mask if mask.type.dtype.kind == "b" else graph.call("not_equal", mask, 0)
         total = graph.call("sum", truth, axis=tuple(range(mask.type.ndim)))
         if isinstance(count, str):
-            if graph.known.is_tested(node.type.shape[0]):
-                graph.call("leave_if", graph.call("less", total, 1))
+            if least := graph.known.least(node.type.shape[0]):
+                graph.call("leave_if", graph.call("less", total, least))
             graph.call("measure", total, count=count, most=node.type.shape[0].high)
             return
         promised = graph.call("size_number", size=count) if isinstance(count, Expr) else count

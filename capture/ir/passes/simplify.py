@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.complexes import is_complex
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.op import CannotInfer
 from capture.ir.passes.aliasing import escaping, written
@@ -142,6 +143,9 @@ RULES: tuple[tuple[Call, Any], ...] = (
     (call("squeeze", call("expand", X, name="inner"), name="outer"), _undo("axes")),
     (call("expand", call("squeeze", X, name="inner"), name="outer"), _undo("axes")),
 )  # fmt: skip
+_OF_REALS = frozenset(("multiply", "divide", "add", "conjugate"))
+"""Targets whose rules do not hold for complex numbers: a product with one is NaN where a part is infinite."""
+
 RULES_BY_TARGET: dict[str, list[tuple[Call, Any]]] = {}
 for _pattern, _replacement in RULES:
     RULES_BY_TARGET.setdefault(_pattern.target, []).append((_pattern, _replacement))
@@ -185,7 +189,7 @@ class _Simplifier(Transformer):
         return new
 
     def _rewritten(self, node: Node) -> Node | None:
-        if node.kind != "call":
+        if node.kind != "call" or (node.target in _OF_REALS and is_complex(getattr(node.type, "dtype", None))):
             return None
         for pattern, replacement in RULES_BY_TARGET.get(node.target, ()):
             bound: dict[str, Any] = {}

@@ -33,14 +33,14 @@ def may_warn(node: Node) -> bool:
     operands = [dtype for operand in node.args if (dtype := _dtype(operand)) is not None]
     if node.target == "store":
         dtype, value = buffer(node).type.dtype, _dtype(node.args[1])
-        if len(node.args) > 2 or (node.params["combine"] and dtype.kind == "f"):
+        if len(node.args) > 2 or (node.params["combine"] and dtype.kind in "fc"):
             return True  # a place may not exist
         return value is not None and _cast_may_warn(value, dtype)
     if node.op.label == "cast":
         return any(_cast_may_warn(dtype, node.type.dtype) for dtype in operands)
-    if node.type.dtype.kind == "f":
+    if node.type.dtype.kind in "fc":
         return True
-    return any(dtype.kind == "f" for dtype in operands) or DIVIDES in node.op.tags
+    return any(dtype.kind in "fc" for dtype in operands) or DIVIDES in node.op.tags
 
 
 def _dtype(operand: Any) -> np.dtype | None:
@@ -55,4 +55,6 @@ def _cast_may_warn(source: np.dtype, target: np.dtype) -> bool:
     """Floats overflow narrower floats, and are invalid where an integer cannot hold them; integers overflow float16."""
     if target == np.float16 and source.kind in "iu":
         return source.itemsize > (2 if source.kind == "i" else 1)
-    return source.kind == "f" and (target.kind in "iu" or (target.kind == "f" and target.itemsize < source.itemsize))
+    if source.kind not in "fc":
+        return False
+    return target.kind in "iu" or (target.kind in "fc" and np.finfo(target).bits < np.finfo(source).bits)
