@@ -62,8 +62,8 @@ define(
 
 def _steps(a: ArrayType, v: ArrayType) -> int:
     """How often an array is halved; ``CannotInfer`` where the test that it rises costs more than is saved."""
-    size = a.shape[0]
-    if not at_least(4 * product(v.shape), size):
+    size, count = a.shape[0], product(v.shape)
+    if isinstance(count, int) and not at_least(4 * count, size):  # sizes that change are taken to be large
         raise CannotInfer("a search for a few numbers")
     for steps in range(1, MOST_STEPS):
         if not at_least(size, 2**steps):
