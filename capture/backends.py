@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from capture import config
-from capture.errors import BackendError
+from capture.errors import BackendError, Undone
 from capture.ir.graph import Graph
 
 Runner = Callable[..., "tuple[Any, ...] | None"]
@@ -51,8 +51,7 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
 
     def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
         try:
-            modes: dict[str, Any] = {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
-            with np.errstate(**modes):
+            with np.errstate(**_raising()):
                 return run(*inputs)
         except (*_LEAVING, _Unpredicted):
             return None
@@ -74,7 +73,7 @@ def _behind(tests: Runner, run: Runner) -> Runner:
     return run_tested
 
 
-class _Unpredicted(Exception):
+class _Unpredicted(Undone):
     """NumPy gave something other than was predicted."""
 
 
@@ -92,16 +91,35 @@ def _unless_unpredicted(run: Runner) -> Runner:
 
 def _checked(interpreter: type[Any]) -> type[Any]:
     """The interpreter, looking at what inference by trial has predicted."""
+    from capture.ir.program import Left
     from capture.ir.types import same_form
 
     class Checked(interpreter):  # type: ignore[misc]
         def call(self, node: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            if node.target == "loop":
+                return self.loop(node, args, params)
             value = super().call(node, args, params)
             if node.op.replaces is not None and not same_form(node.type, value):
                 raise _Unpredicted(node.name)
             return value
 
+        def loop(self, node: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+            """Nothing that the caller sees has been written when a loop runs: Python may start again."""
+            try:
+                with np.errstate(**_raising()):
+                    value = node.op.reference(*args, **params)
+            except (*_LEAVING, Left) as error:
+                raise _Unpredicted(node.name) from error
+            if not same_form(node.type, value):
+                raise _Unpredicted(node.name)
+            return value
+
     return Checked
+
+
+def _raising() -> dict[str, Any]:
+    """The modes in which NumPy raises what it would warn of."""
+    return {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
 
 
 _LEAVING = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, RecursionError, np.linalg.LinAlgError)

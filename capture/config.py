@@ -239,6 +239,12 @@ class Options:
         "How many variants one function may have; past that it runs as plain Python and says so once.",
         default=8,
     )
+    loops: bool = _option(
+        _boolean(),
+        "Make loops nodes of the graph; otherwise they are unrolled, or Python goes round and each round is captured.",
+        default=True,
+        env="CAPTURE_LOOPS",
+    )
     unroll_limit: int = _option(
         _integer(0),
         "The longest Python tuple or list whose `for` loop is unrolled into the graph.",

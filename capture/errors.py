@@ -44,3 +44,7 @@ class RecompileLimitWarning(UserWarning):
 
 class FallbackWarning(UserWarning):
     """Something internal failed and the code runs as plain Python instead; given once per cause."""
+
+
+class Undone(Exception):
+    """A run is given up before anybody has seen anything of it; plain Python does it all again."""

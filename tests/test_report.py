@@ -100,13 +100,20 @@ def loop(x, n):
     return x
 
 
+def keeping(x, n):
+    kept = {}
+    for k in range(n):
+        kept[0] = x = x * 0.5 + k
+    return x
+
+
 def test_what_ended_the_graph_is_told():
-    run = captured(loop)
+    run = captured(keeping)
     for n in (3, 4, 5, 6):
         run(np.ones(2), n)
     _, specialised = described(run)
     assert list(specialised) == ["n"]
-    line = loop.__code__.co_firstlineno + 1
+    line = keeping.__code__.co_firstlineno + 2
     assert f"number n, which changes from call to call, is used other than in arithmetic at {__file__}:{line}" in (
         specialised["n"]
     )

@@ -242,6 +242,11 @@ class Code:
     cells: frozenset[str]  # slots that hold cells of this frame's own
     free: dict[str, int]  # free variable's slot name -> index into the function's closure
 
+    @cached_property
+    def found(self) -> dict[Any, Any]:
+        """What others have found out about the code, to be found out once: it dies with it."""
+        return {}
+
     def __len__(self) -> int:
         return len(self.instructions)
 

@@ -42,15 +42,23 @@ class Journal:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
+        self.frozen = False
+        """Whether a loop is being evaluated, whose rounds may change nothing that outlives them."""
+
+    def _require_melted(self, owner: Any) -> None:
+        if self.frozen and not getattr(owner, "is_settled_once", False):
+            raise GraphBreak("a change of an object inside a loop", "loop")
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """``owner.name = value``."""
+        self._require_melted(owner)
         old = getattr(owner, name)
         self._undo.append(lambda: setattr(owner, name, old))
         setattr(owner, name, value)
 
     def put(self, table: MutableMapping[Any, Any], key: Any, value: Any) -> None:
         """``table[key] = value``."""
+        self._require_melted(table)
         old = table.get(key, _MISSING)
 
         def back() -> None:
@@ -64,6 +72,7 @@ class Journal:
 
     def append(self, items: list[Any], item: Any) -> None:
         """``items.append(item)``."""
+        self._require_melted(items)
         self._undo.append(items.pop)
         items.append(item)
 
@@ -81,16 +90,24 @@ def extent(array: np.ndarray) -> tuple[int, int]:
     return low, high
 
 
+class Settled(dict[Any, Any]):
+    """A table of what is found out about the region as a whole, in whatever round of a loop."""
+
+    is_settled_once = True
+
+
 class Memory:
     """Which node holds the newest contents of each array.
 
-    ``inputs`` maps placeholders to their values; ``versions`` maps a buffer to its newest version.
+    ``inputs`` maps placeholders to their values; ``versions`` maps a buffer to its newest version. That of a ``late``
+    input is in other memory until the region ends.
     """
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.inputs: dict[Node, GraphValue | NumberValue] = {}
+        self.inputs: dict[Node, GraphValue | NumberValue] = Settled()
         self.versions: dict[Node, Node] = {}
+        self.late: dict[Node, Node] = {}  # input -> the node that it was renamed to
 
     def release(self) -> None:
         """Let go of everything: the values hold the arguments, which must die when the user lets go of them."""
@@ -105,11 +122,25 @@ class Memory:
             journal.set(value, "node", self._placeholder(value))
         node = value.node
         assert node is not None
-        newest = self.versions.get(buffer(node))
-        if newest is not None and root(node) is not newest:
+        newest = self.newest(buffer(node))
+        if root(node) is not newest and newest is not None:
             node = self.tracer.graph.view(newest, region(node))
             journal.set(value, "node", node)
         return node
+
+    def newest(self, owner: Node) -> Node | None:
+        """The newest version of a buffer, which may have been renamed since; None if it was never written."""
+        found = self.versions.get(owner)
+        while found is not None and (later := self.versions.get(buffer(found), found)) is not found:
+            found = later
+        return found
+
+    def is_input(self, owner: Node) -> bool:
+        """Whether a buffer is an input, or holds what an input will hold when the region ends."""
+        if owner in self.inputs:
+            return True
+        newest = self.newest(owner) or owner
+        return any((self.newest(late) or late) is newest for late in self.late)
 
     def _placeholder(self, value: GraphValue) -> Node:
         if isinstance(value.example, np.ndarray):
@@ -127,8 +158,28 @@ class Memory:
         return node
 
     def written(self) -> list[Any]:
-        """The inputs that the graph has written so far."""
+        """The inputs that the graph has written so far, or will write."""
         return [self.inputs[owner] for owner in self.versions if owner in self.inputs]
+
+    def rename(self, old: Node, new: Node) -> None:
+        """The contents of a whole array are those of another node from now on; nobody else has that memory."""
+        owner = buffer(old)
+        if owner in self.inputs:
+            self.tracer.journal.put(self.late, owner, new)
+        self.tracer.journal.put(self.versions, owner, new)
+
+    def is_seen_writing(self) -> bool:
+        """Whether the graph has written an input where the caller sees it."""
+        return any(owner in self.inputs and owner not in self.late for owner in self.versions)
+
+    def finish(self) -> None:
+        """Write the inputs whose newest contents are elsewhere: the region ends, and nothing can fail any more."""
+        for owner in self.late:
+            newest = self.newest(owner)
+            version = self.tracer.graph.store(owner, newest)
+            passed = [each for each in self.versions if self.newest(each) is newest]
+            self.versions.update(dict.fromkeys(passed, version))
+        self.late = {}
 
     # writing ------------------------------------------------------------------------------------------------------
     def write(
@@ -136,10 +187,12 @@ class Memory:
     ) -> None:
         """Store a node or literal into ``target``, or into the view ``place`` of it, or into ``places`` of that."""
         place = self.current(target) if place is None else place
-        self._require_writable(place)
+        self.require_writable(place)
         owner = buffer(place)
-        if owner in self.inputs:
-            self._require_alone(owner)
+        if owner in self.inputs and owner not in self.late and "late" in self.tracer.native:
+            self.rename(owner, self.tracer.graph.call("copy", owner))
+            place = self.tracer.graph.view(self.versions[owner], region(place))
+            owner = buffer(place)
         if places is None and isinstance(value, Node) and root(value) is root(place) and region(value) == region(place):
             return  # x[1:] += y stores the view once more into its own place
         try:
@@ -172,11 +225,15 @@ class Memory:
         self.require_order(graph.nodes[start:])
         self.write(array, found.value, found.view, found.places, combine)
 
-    def _require_writable(self, place: Node) -> None:
+    def require_writable(self, place: Node) -> None:
+        """Refuse to write what the caller may not write, or shares with another input."""
         if not isinstance(place.type, ArrayType) or place.type.scalar:
             raise GraphBreak("a NumPy scalar is written", "python")
         if any("readonly" in ops.get(step.op).tags for step in region(place)):
             raise GraphBreak("a read-only view is written", "python")
+        owner = buffer(place)
+        if owner in self.inputs:
+            self._require_alone(owner)
 
     def _require_alone(self, owner: Node) -> None:
         """The caller's array ``owner`` is written: it must be writable and share memory with no other input."""
@@ -194,7 +251,7 @@ class Memory:
 
     def require_order(self, nodes: list[Node]) -> None:
         """Refuse what may leave the region after a write that the caller can see."""
-        if any(owner in self.inputs for owner in self.versions) and any(map(may_leave, nodes)):
+        if self.is_seen_writing() and any(map(may_leave, nodes)):
             raise GraphBreak(f"{nodes[-1].target} may fail after an array of the caller was written", "order")
 
 
@@ -207,4 +264,4 @@ def may_leave(node: Node) -> bool:
         return False
     if isinstance(node.op.lower, ops.Leave):
         return is_late(node.args[0])
-    return node.op.is_extern or any(is_late(index) for index, _ in places_to_check(node))
+    return isinstance(node.op.lower, ops.Extern | ops.Loop) or any(is_late(index) for index, _ in places_to_check(node))

@@ -43,6 +43,8 @@ from capture.frames.values.iterators import (
 from capture.frames.values.keys import SliceValue
 from capture.frames.values.library import GetterValue, NullContextValue, PartialValue
 from capture.frames.values.numbers import NumberValue
+from capture.frames.values.ranges import OpenRange, OpenRangeIterator
+from capture.frames.values.results import ChosenValue
 from capture.frames.values.sets import SetValue
 from capture.frames.values.streams import STREAMS
 from capture.ir import op as ops
@@ -58,6 +60,9 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     SequenceIterator: lambda value: (value.over,),
     CountedIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
+    ChosenValue: lambda value: (value.number, *value.options),
+    OpenRange: lambda value: value.bounds,
+    OpenRangeIterator: lambda value: (value.over,),
     EnumerateIterator: lambda value: (value.inner,),
     ZipIterator: lambda value: value.inners,
     ClosureValue: lambda value: (value.defaults, value.kwdefaults, value.closure, value.annotations),

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.changing import Changing
 from capture.frames.effects import Journal, Memory
 from capture.frames.guards import Check, Guard, IsObject, Present
+from capture.frames.loops.calling import NUMERIC
+from capture.frames.loops.node import capture_loop, compute_apart
+from capture.frames.loops.worth import Entrance, is_worth
 from capture.frames.origins import added, is_passed_cell, is_resumed, origin
 from capture.frames.outside import Outside
 from capture.frames.rebuild import PARTS
@@ -51,6 +54,7 @@ from capture.frames.values.looking import without_weaker
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
+from capture.frames.values.results import ComputedNumber
 from capture.frames.values.sizes import Sizes
 from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
@@ -58,6 +62,9 @@ from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
 from capture.ir.shapes import Size
 from capture.ir.sizes import Known, UnknownSize
+
+if TYPE_CHECKING:
+    from capture.frames.loops.evaluating import Inside
 
 DEEPEST = 20
 """Calls evaluated inline within each other; deeper ones run as calls."""
@@ -80,6 +87,9 @@ class Frame:
     handling: tuple[ExceptionValue, ...] = ()  # exceptions, innermost last
     rounds: dict[int, int] = field(default_factory=dict)  # jump target -> how often
     loops: dict[int, Value] = field(default_factory=dict)  # FOR_ITER -> the iterator being unrolled
+    entrances: dict[int, Entrance] = field(default_factory=dict)  # heads of ``while`` loops -> where they were entered
+    came_from: int = -1  # the instruction before
+    moved: bool = False  # it has been put back to the head of a loop
     result: Value | None = None
     yields: bool = False  # the result is an item of a generator
     direct: bool = False  # what a generator raises is raised by the instruction that asks for its item
@@ -164,6 +174,8 @@ class Tracer:
         self.class_attributes: dict[tuple[int, str], Value] = {}  # likewise, by class and name
         self.must_stay_open: set[Source] = set(changing.declared.dims)
         self.evaluated = self.kept = 0
+        self.inside: Inside | None = None  # the program of the loop that is being evaluated
+        self.loops_left: dict[tuple[int, int], str] = {}  # heads of loops that are no nodes -> why
         self.patience: float = math.inf if settings.patience is None else settings.patience
         self.root = self._root_frame(arguments)
 
@@ -213,6 +225,8 @@ class Tracer:
 
     def run(self, frame: Frame) -> Value:
         """Evaluate a frame to its end. After a GraphBreak ``self.frames`` still holds where everybody was."""
+        if self.inside is not None:
+            return self.inside.run_frame(frame)
         self.frames.append(frame)
         instructions = frame.code.instructions
         force = self.settings.force_break
@@ -223,6 +237,12 @@ class Tracer:
             frame.saved_stack, frame.saved_locals = tuple(frame.stack), dict(frame.locals)
             frame.marks = self.mark()
             self.graph.position = self._position(frame, instruction)
+            if is_worth(self, frame) and capture_loop(self, frame):
+                frame.moved = False
+                continue
+            if frame.moved:
+                frame.moved = False
+                continue
             if force is not None and handlers.can_break(instruction):
                 self._force_break(force, frame)
             self.evaluated += 1
@@ -239,7 +259,7 @@ class Tracer:
             except GraphBreak as stop:
                 if not self._handle(stop, frame):
                     raise
-            frame.index = frame.next
+            frame.came_from, frame.index = frame.index, frame.next
         self.frames.pop()
         return frame.result
 
@@ -358,7 +378,7 @@ class Tracer:
     def changing_operands(self) -> frozenset[Source]:
         """Where the changing numbers come from that the current instruction works on."""
         frame = self.frames[-1]
-        count = popped(frame.instruction)
+        count = popped(frame.instruction) or frame.instruction.op == "FOR_ITER"
         found: set[Source] = set()
         seen: set[int] = set()
         waiting: list[Value | None] = list(frame.saved_stack[len(frame.saved_stack) - count :])
@@ -535,6 +555,9 @@ class Tracer:
         return self.constant(attempt(function, concrete, named, words))
 
     def binary(self, symbol: str, left: Value, right: Value) -> Value:
+        left, right = left.real(self), right.real(self)
+        if self.inside is not None and (self.inside.is_inside(left) or self.inside.is_inside(right)):
+            return self.inside.binary(symbol, left, right)
         return operations.binary(self, symbol, left.real(self), right.real(self))
 
     def equal(self, left: Value, right: Value) -> bool:
@@ -566,9 +589,30 @@ class Tracer:
             callee = callee.plain
         if isinstance(callee, CodeValue):
             return self.call_function(callee, args, kwargs, exact)
+        if isinstance(callee, CallableValue):
+            found = self._call_on_numbers(callee, args, kwargs)
+            if found is not None:
+                return found
         if isinstance(callee, EntryValue):
             raise GraphBreak("the rest of a call that another break interrupted", "resume")
         return callee.call(self, args, kwargs)
+
+    def _call_on_numbers(
+        self, callee: CallableValue, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> Value | None:
+        """A call of a builtin inside a loop, or on numbers that a loop has computed; None for others."""
+        if self.inside is not None:
+            return self.inside.call_known(callee.value, args, kwargs)
+        found = [arg.looked_at for arg in args]
+        if kwargs or not any(isinstance(arg, ComputedNumber) for arg in found):
+            return None
+        if not all(isinstance(arg, ComputedNumber | Constant | NumberValue) for arg in found):
+            return None
+        if callee.value not in NUMERIC:
+            return None
+        return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
+
+    apart = compute_apart
 
     def call_function(
         self, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False

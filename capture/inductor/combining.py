@@ -39,18 +39,18 @@ def combine_of(reduction: Reduction) -> Combine:
     return COMBINES[reduction.combine]
 
 
-def _formatted(texts: object, dtype: np.dtype, *operands: str) -> str:
+def formatted(texts: object, dtype: np.dtype, *operands: str) -> str:
     short = C_TYPES[dtype]
     text = texts[CLASSES[dtype.kind]]  # type: ignore[index]
     return text.format(*operands, T=short, f="f" if short == "f32" else "")
 
 
 def identity(reduction: Reduction) -> str:
-    return _formatted(combine_of(reduction).identity, state_dtype(reduction))
+    return formatted(combine_of(reduction).identity, state_dtype(reduction))
 
 
 def step_text(reduction: Reduction, state: str, element: str) -> str:
-    return _formatted(combine_of(reduction).step, state_dtype(reduction), state, element)
+    return formatted(combine_of(reduction).step, state_dtype(reduction), state, element)
 
 
 def carries_nan(reduction: Reduction) -> bool:

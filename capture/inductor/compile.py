@@ -33,11 +33,13 @@ from capture.inductor.plan import (
     Step,
     View,
 )
+from capture.inductor.programs import WORK, Bound, Place, render_program
 from capture.inductor.render import Rendered, flagged_nodes, partials_of, render_nest, render_unit
 from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
+from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, product
-from capture.ir.types import ArrayType
+from capture.ir.types import ArrayType, NumberType
 
 Partials = dict[Nest, dict[Reduction, list[Memory]]]
 
@@ -85,6 +87,8 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
     rendered.unit.forms = frozenset(name for nest in nests.values() for name in nest.forms)
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])
+    for unit in scheduled.loops:
+        rendered.programs[unit.node] = render_program(unit.node, _bound(unit, lowered), rendered.unit)
     steps = _steps(scheduled, nests, rendered, numbers)
     results = tuple(map_nodes(value, lambda node: _view(node, lowered, numbers)) for value in lowered.graph.outputs)
     buffers = make_buffers(memories, offsets, numbers)
@@ -104,7 +108,7 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
         results=results,
         flags=tuple(Flag(_label(node), node.position) for node in flagged),
         writes=bool(written),
-        kernels=tuple(_info(nest, rendered) for nest in nests.values()),
+        kernels=tuple(_info(nest, rendered) for nest in nests.values()) + tuple(rendered.programs_shown()),
     )
 
 
@@ -181,6 +185,7 @@ def _memory_of_step(
         if step.memory is not None:
             yield step.memory
         yield from (lowered.memory[part] for part in step.parts)
+        yield from step.copies.values()
         for operand in step.node.inputs:
             yield lowered.memory[buffer(operand)]
         return
@@ -211,12 +216,13 @@ def _label(node: Node) -> str:
 
 
 # Steps, inputs, results -------------------------------------------------------------------------------------------
-def _steps(
-    scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered, numbers: Numbers
-) -> tuple[Step, ...]:
+def _steps(scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered, numbers: Numbers) -> tuple[Step, ...]:
     steps: list[Step] = []
     for step in scheduled.steps:
-        if isinstance(step, Unit):
+        if isinstance(step, Unit) and step.kind == "loop":
+            steps.append(KernelStep(rendered.programs[step.node].name, numbers.of(1), numbers.of(WORK)))
+            steps.append(LeaveStep(scheduled.lowered.memory[step.node].number))
+        elif isinstance(step, Unit):
             steps.append(_LOOPLESS[step.kind](step, scheduled.lowered, numbers))
         elif step in nests:
             for launch in rendered.launches[nests[step]]:
@@ -242,6 +248,20 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
     return ExternStep(node.op.reference, args, kwargs, result)
 
 
+def _bound(unit: Unit, lowered: Lowered) -> Bound:
+    """The memory of a loop's operands and results."""
+    operands = tuple(
+        Place(lowered.memory[buffer(value)], _strided(value, lowered)) if isinstance(value, Node) else None
+        for value in unit.node.args
+    )
+    results = {part.params["index"]: lowered.memory[part] for part in unit.parts}
+    return Bound(operands, results, unit.copies, lowered.memory[unit.node])
+
+
+def _strided(value: Node, lowered: Lowered) -> Strided:
+    return lowered.strided(value) if isinstance(value.type, ArrayType) else Strided(0, (), ())
+
+
 def _leave(unit: Unit, lowered: Lowered, numbers: Numbers) -> LeaveStep:
     return LeaveStep(lowered.memory[buffer(unit.node.args[0])].number)
 
@@ -265,7 +285,8 @@ def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
     memory = lowered.memory[buffer(node)]
     type = node.type
     if not isinstance(type, ArrayType) or memory.number < 0:
-        return View(memory.number, numbers.of(0), (), (), memory.dtype, scalar=True, whole=True)
+        python = type.python if isinstance(type, NumberType) else None
+        return View(memory.number, numbers.of(0), (), (), memory.dtype, scalar=True, python=python, whole=True)
     place = lowered.strided(node)
     size = type.dtype.itemsize
     return View(

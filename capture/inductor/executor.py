@@ -57,6 +57,7 @@ _INPUT_KINDS = {"array": 0, "scalar": 1, "bool": 2, "int": 3, "float": 4}
 _BUFFER_KINDS = {"input": 0, "constant": 1, "arena": 2, "output": 3, "extern": 4}
 _LITERAL, _VIEW, _TUPLE, _LIST = range(4)
 _ANY, _ARRAY, _SCALAR = range(3)
+_PYTHON_NUMBERS: dict[type | None, int] = {None: 0, bool: 1, int: 2, float: 3}
 _SLOT_BYTES = 16
 _MAX_NDIM = 64
 
@@ -230,7 +231,8 @@ def _encode_buffer(buffer: Buffer, form: int) -> tuple[Any, ...]:
 
 def _encode_item(value: Any) -> tuple[int, Any]:
     if isinstance(value, View):
-        view = (value.buffer, value.offset, value.shape, value.strides, value.dtype, value.scalar, value.whole)
+        number = _PYTHON_NUMBERS[value.python]
+        view = (value.buffer, value.offset, value.shape, value.strides, value.dtype, value.scalar, value.whole, number)
         return _VIEW, view
     if isinstance(value, tuple) and (any(_views(value)) or type(value) is ListLiteral):
         return _LIST if type(value) is ListLiteral else _TUPLE, tuple(map(_encode_item, value))

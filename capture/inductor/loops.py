@@ -140,9 +140,9 @@ class Value:
 
     ``constant`` (``data``: the number), ``load`` (an ``Access``; its ``args`` are places that are computed, and
     ``data.steps`` their strides), ``index`` (a size over loop symbols), ``cast``, ``kept`` (a ``Reduction``:
-    its result), ``carried`` (a ``Carry``: what the step before made). ``node`` is whom to name if the operation raises,
-    None where it cannot. ``axes`` are the loop symbols it depends on, ``phase`` is the first pass over the inner axes
-    that can compute it.
+    its result), ``carried`` (a ``Carry``: what the step before made), ``given`` (what has the name ``data`` in C).
+    ``node`` is whom to name if the operation raises, None where it cannot. ``axes`` are the loop symbols it depends on,
+    ``phase`` is the first pass over the inner axes that can compute it.
     """
 
     number: int
@@ -306,6 +306,10 @@ class Builder:
         if isinstance(size, int):
             return self.constant(size, np.int64)
         return self._make("index", (), np.dtype(np.int64), size, axes=size.symbols & self.axes)
+
+    def given(self, name: str, dtype: Any) -> Value:
+        """What is there already, by its name in C."""
+        return self._make("given", (), np.dtype(dtype), name)
 
     def load(self, place: Access, *places: Value) -> Value:
         if place.pair:

@@ -16,7 +16,7 @@ elements that nobody reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -40,14 +40,15 @@ from capture.inductor.points import (
     symbols_in,
     walk_axes,
 )
+from capture.inductor.programs import copied_operands
 from capture.inductor.vocabulary import C_TYPES, cell
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
 from capture.ir.op import (
-    Extern,
     Flatten,
     Gather,
     Join,
     Leave,
+    Loop,
     Measure,
     Pack,
     Part,
@@ -60,7 +61,7 @@ from capture.ir.op import (
 from capture.ir.ops.common import broadcast_shapes
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
-from capture.ir.types import ArrayType, NumberType, array_type
+from capture.ir.types import ArrayType, NumberType, Type, array_type
 
 MOST_NODES = 256
 """Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""
@@ -92,8 +93,8 @@ class Unit:
     * map, reduce: something for each point of the domain, or for rows of points;
     * pack, scatter, scan: walks through the domain, step after step. They keep the elements where a mask is true, write
       to computed places, or combine each element with those before;
-    * extern: a call of NumPy; leave, measure: a look at a truth value, after which the call of the graph may be given
-      up, or at a number, which is a size from there on.
+    * loop: a program; extern: a call of NumPy; leave, measure: a look at a truth value, after which the call of the
+      graph may be given up, or at a number, which is a size from there on.
 
     ``axes`` are the loop symbols of the dims of ``domain`` (0 where the size is 1). ``value`` is what is computed at
     each point, ``target`` the view that a map or walk writes (for stores and parts of a join), ``reduced`` the dims
@@ -107,7 +108,8 @@ class Unit:
     value: Any = None
     memory: Memory | None = None
     target: Strided | None = None
-    parts: tuple[Node, ...] = ()  # of an extern call with several results: those that are read
+    parts: tuple[Node, ...] = ()  # of an extern call or loop with several results: those that are read
+    copies: Mapping[int, Memory] = field(default_factory=dict)  # where a loop has the operands that it writes
     reduced: frozenset[int] = frozenset()
     window: int = 0
     number: int = -1
@@ -180,15 +182,17 @@ class Lowered:
         """Memory for a fresh array: dense, its axes nested as the type says."""
         known = self.memory.get(node)
         if known is None:
-            known = Memory(node.name, kind, node.type.dtype, node.type.shape, dense_strides(node.type))
+            known = Memory(node.name, kind, node.type.dtype, shape_of(node), dense_strides(node.type))
             self.memory[node] = known
         elif kind == "output":
             known.kind = kind
         return known
 
 
-def dense_strides(type: ArrayType) -> tuple[Size, ...]:
-    """Strides, in elements, of a new array of this type."""
+def dense_strides(type: Type) -> tuple[Size, ...]:
+    """Strides, in elements, of a new array of this type; a number has none."""
+    if isinstance(type, NumberType):
+        return ()
     order = range(type.ndim) if type.layout is None else type.layout.order
     strides: list[Size] = [0] * type.ndim
     step: Size = 1
@@ -272,7 +276,11 @@ def _place_results(lowered: Lowered) -> None:
             if not isinstance(node.type, tuple):
                 lowered.give_memory(node, "extern")
         elif isinstance(node.op.lower, Part):
-            lowered.give_memory(node, "extern")
+            lowered.give_memory(node, "arena" if is_loop(node.args[0]) else "extern")
+        elif is_loop(node):
+            for operand in node.inputs:
+                _require_memory(lowered, buffer(operand), "arena")
+            lowered.memory[node] = Memory(f"{node.name}_status", "arena", np.dtype(np.uint8), (), ())
         elif isinstance(node.op.lower, Join | Flatten | Pack | Scan):
             lowered.give_memory(node, "arena")
         elif isinstance(node.op.lower, Gather | Leave | Measure):
@@ -282,11 +290,18 @@ def _place_results(lowered: Lowered) -> None:
 
 
 def is_scalar(node: Node) -> bool:
-    return isinstance(node.type, ArrayType) and node.type.scalar
+    """Whether the node is a scalar or a Python number."""
+    return isinstance(node.type, NumberType) or (isinstance(node.type, ArrayType) and node.type.scalar)
+
+
+def is_loop(node: Node) -> bool:
+    return node.kind == "call" and isinstance(node.op.lower, Loop)
 
 
 def _require_memory(lowered: Lowered, owner: Node, kind: str) -> None:
-    if owner.kind == "call" and not isinstance(owner.op.lower, Extern | Part):
+    if owner.kind != "call" or owner.op.is_extern:
+        return
+    if not isinstance(owner.op.lower, Part) or is_loop(owner.args[0]):
         lowered.give_memory(owner, kind)
 
 
@@ -339,6 +354,8 @@ class _Splitter:
         elif isinstance(lowering, Part):
             self.leaf(node, demands)
             self.parts.setdefault(node.args[0], []).append(node)
+        elif is_loop(node):
+            self.loop(node)
         else:
             self.value(node, demands)
 
@@ -516,6 +533,22 @@ class _Splitter:
         parts = tuple(self.parts.get(node, ()))
         unit = self.add(Unit("extern", node, memory=self.lowered.memory.get(node), parts=parts))
         for part in parts:
+            self.lowered.writers[part] = [unit]
+        self.reads_all(unit)
+
+    def loop(self, node: Node) -> None:
+        parts = {part.params["index"]: part for part in self.parts.get(node, ())}
+        copies: dict[int, Memory] = {}
+        for number, index in copied_operands(node.params["program"]).items():
+            part, type = parts.get(index), node.args[number].type
+            own = Memory(f"{node.name}_copy", "arena", type.dtype, type.shape, dense_strides(type))
+            if part is not None and (part.type.dtype, part.type.shape) == (type.dtype, type.shape):
+                own = self.lowered.memory[part]
+            copies[number] = own
+        unit = self.add(
+            Unit("loop", node, memory=self.lowered.memory[node], parts=tuple(parts.values()), copies=copies)
+        )
+        for part in parts.values():
             self.lowered.writers[part] = [unit]
         self.reads_all(unit)
 

@@ -54,7 +54,7 @@ def _leave_before_writing(lowered: Lowered) -> None:
     behind = _units_behind(lowered, writing)
     for unit in writing:
         unit.before.update(other for other in leaving if other not in behind)
-    if any(unit.kind == "leave" for unit in behind):
+    if any(unit.kind in ("leave", "loop") for unit in behind):
         raise BackendError("a test depends on what was written before it")
 
 

@@ -18,7 +18,8 @@ one, and for each kernel
 ``buffers`` holds the first byte of each buffer, by buffer id; a kernel runs iterations ``begin <= i < end`` of
 its outermost loop, so that the executor may split it over threads; ``scratch`` is private to the thread. ``flags``
 has one word per entry of ``Plan.flags``; a kernel ORs the ``FLAG_*`` bits of what an op raised into its word.
-A kernel assumes nothing about the floating-point status on entry (the executor clears it).
+A kernel assumes nothing about the floating-point status on entry (the executor clears it). A unit whose kernels may
+run for long exports ``int (*capture_poll)(void)``, which the executor sets: it looks at signals.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from capture.ir.graph import Position
 
 FLAG_DIVIDE, FLAG_OVERFLOW, FLAG_UNDERFLOW, FLAG_INVALID = 1, 2, 4, 8
 FLAG_UNSURE = 16  # something was raised and the kernel cannot tell what NumPy would say
+
+STATUS_LEAVE, STATUS_INTERRUPTED, STATUS_RAISED = 1, 2, 16
+"""What a leave step may find: that the call is to exit; that the handler of a signal has raised, while the kernel ran;
+or-ed with kinds of FLAG_*, that these were raised: unless all of them are ignored, the call exits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class View:
     strides: tuple[int, ...]
     dtype: np.dtype
     scalar: bool = False  # give a NumPy scalar, not a 0-d array
+    python: type | None = None  # give a Python number of this type, where the buffer has no object
     whole: bool = False  # exactly the buffer's own array object (an output or extern result as it is)
 
 
@@ -116,7 +122,9 @@ class ExternStep:
 
 @dataclass(frozen=True, slots=True)
 class LeaveStep:
-    """The call exits where the first byte of a buffer is not zero."""
+    """The call exits where the first byte of a buffer is not zero; or it fails, or exits only under some errstate: see
+    ``STATUS_INTERRUPTED`` and ``STATUS_RAISED``.
+    """
 
     buffer: int
 
@@ -165,7 +173,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """One loop nest over the data, for people: the nodes it computes, its C text, the bytes and operations a call."""
+    """One loop nest over the data, or one program, for people: the nodes it computes, its C text, the bytes and
+    operations of a call.
+    """
 
     name: str
     nodes: tuple[str, ...]

@@ -19,7 +19,8 @@ from capture.inductor.csource import CUnit, pointer
 from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
-from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
+from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE, STATUS_RAISED, KernelInfo
+from capture.inductor.programs import BUDGET, ProgramText
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH, cell
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Size, Symbol, maximum, minimum, product
@@ -85,6 +86,10 @@ class Rendered:
     unit: CUnit
     texts: list[KernelText] = field(default_factory=list)
     launches: dict[Nest, list[Launch]] = field(default_factory=dict)
+    programs: dict[Node, ProgramText] = field(default_factory=dict)
+
+    def programs_shown(self) -> Iterable[KernelInfo]:
+        return (KernelInfo(text.name, (node.name,), text.text, 0, 0) for node, text in self.programs.items())
 
 
 def flagged_nodes(nests: Sequence[Nest], order: dict[Node, int]) -> list[Node]:
@@ -294,6 +299,9 @@ def render_unit(rendered: Rendered, title: str, sizes: Mapping[str, Sequence[str
         helpers=[text for _, text in sorted(unit.helpers.items())],
         sizes=sizes,
         kernels=rendered.texts,
+        programs=[program.text for program in rendered.programs.values()],
+        budget=BUDGET if any(program.polls for program in rendered.programs.values()) else 0,
+        status_raised=STATUS_RAISED if any(program.raises for program in rendered.programs.values()) else 0,
     )
     return str(text)
 
@@ -305,7 +313,8 @@ def _size_helpers(rendered: Rendered, sizes: Mapping[str, Sequence[str]]) -> str
     """The functions that size expressions call; what loops need is always there."""
     lines = [line for lines in sizes.values() for line in lines]
     kernels = [(kernel.body, *kernel.decode, *kernel.declarations) for kernel in rendered.texts]
-    texts = (*lines, *(text for kernel in kernels for text in kernel))
+    programs = [program.text for program in rendered.programs.values()]
+    texts = (*lines, *programs, *(text for kernel in kernels for text in kernel))
     used = any(f"{name}(" in text for text in texts for name in ("FLOORDIV", "FLOORMOD", "MAXIMUM"))
     return C_HELPERS.strip() if used else MINIMUM
 

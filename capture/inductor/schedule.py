@@ -105,6 +105,11 @@ class Schedule:
         return [step for step in self.steps if isinstance(step, Unit) and step.kind == "measure"]
 
     @property
+    def loops(self) -> list[Unit]:
+        """The programs, in order."""
+        return [step for step in self.steps if isinstance(step, Unit) and step.kind == "loop"]
+
+    @property
     def intermediates(self) -> dict[Node, Memory]:
         """What is put into memory only to be read again by another kernel or extern call."""
         return {node: memory for node, memory in self.in_memory.items() if memory.kind == "arena"}

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from capture.errors import GraphError
+from capture.errors import GraphError, Undone
 from capture.ir.graph import Graph, Node, Position, Step
 from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Symbol, evaluate
@@ -102,7 +102,22 @@ def new_symbols(node: Node, known: Container[str]) -> Iterator[tuple[Symbol, int
 
 
 class Placed(Interpreter):
-    """Warns at the user's lines: what NumPy blames on the code of an operation stands for the instruction there."""
+    """Warns at the user's lines: what NumPy blames on the code of an operation stands for the instruction there.
+
+    It does so when the run has ended, for what is ``Undone`` warns again.
+    """
+
+    def _run(self, given: Mapping[Node, Any]) -> tuple[Any, ...]:
+        self.told: list[tuple[Position, Any, Any]] = []
+        undone = False
+        try:
+            return super()._run(given)
+        except Undone:
+            undone = True
+            raise
+        finally:
+            for place, message, category in self.told if not undone else ():
+                warn_at(place, message, category)
 
     def call(self, node: Node, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         position = node.position
@@ -112,9 +127,9 @@ class Placed(Interpreter):
             warnings.simplefilter("always")
             value = super().call(node, args, params)
         for warning in caught:
-            ours = warning.filename.startswith(_PACKAGE)  # else a line of NumPy's
+            ours = warning.filename.startswith(_PACKAGE) or warning.filename == "<string>"  # else a line of NumPy's
             place = position if ours else Position(warning.filename, warning.lineno)
-            warn_at(place, warning.message, warning.category)
+            self.told.append((place, warning.message, warning.category))
         return value
 
 

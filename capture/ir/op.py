@@ -16,7 +16,8 @@ by name, by captured callable, by ndarray method or property, by operator.
 Three kinds of records:
 
 * an *op* has ``infer`` and ``reference`` and stands in graphs; ``lower`` is data that says how it becomes loops
-  (``Pointwise``, ``Reduce``, ``Gather``, ``Join``, ``Flatten``, ``Decompose``, ``ViewOf``), or ``Extern``: call NumPy;
+  (``Pointwise``, ``Reduce``, ``Gather``, ``Join``, ``Flatten``, ``Decompose``, ``ViewOf``, ``Loop``), or ``Extern``:
+  call NumPy;
 * a *view* op is an op whose result shows its operand's memory (``lower=ViewOf(...)``);
 * a *macro* has ``expand`` instead: a call of it adds other ops to the graph (``np.matrix_transpose`` becomes
   ``permute``), so that the graph's vocabulary stays small.
@@ -147,9 +148,14 @@ class Store:
     """The write of a value into a region of a version; only the op ``store``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The node's program as one function; only the op ``loop``."""
+
+
 Lowering = (
     Pointwise | Reduce | Scan | ViewOf | Gather | Pack | Join | Flatten | Store | Decompose | Extern | Part | Leave
-    | Measure
+    | Measure | Loop
 )
 
 

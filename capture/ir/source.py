@@ -22,7 +22,10 @@ from capture.ir.interpret import new_symbols
 from capture.ir.op import Op, get
 from capture.ir.shapes import Expr, to_python
 
-_RECORDS = "from capture.ir.op import get as _op"
+_IMPORTS = {
+    "_op(": "from capture.ir.op import get as _op",
+    "_program(": "from capture.ir.program_text import parse_program as _program",
+}
 
 
 def python_source(graph: Graph) -> str:
@@ -37,7 +40,8 @@ def python_source(graph: Graph) -> str:
         for symbol, axis in new_symbols(node, sizes):
             sizes.add(symbol.name)
             lines.append(f"    {symbol.name} = {node.name}{'' if axis is None else f'.shape[{axis}]'}")
-    imports = ["import numpy as np", *([_RECORDS] if any("_op(" in line for line in lines) else [])]
+    needed = [text for mark, text in _IMPORTS.items() if any(mark in line for line in lines)]
+    imports = ["import numpy as np", *needed]
     return "\n".join([*imports, "", "", *lines, ""])
 
 

@@ -34,7 +34,14 @@ _READABLE = 16  # constants up to this many elements are written out, larger one
 def format_graph(graph: Graph) -> str:
     facts = "; ".join(map(str, graph.known.facts.relations))
     header = f"graph {graph.name} where {facts}:" if facts else f"graph {graph.name}:"
-    return "\n".join([header, *(f"  {_format_node(node)}" for node in graph), ""])
+    programs = [text for node in graph if node.target == "loop" for text in _format_program(node)]
+    return "\n".join([header, *(f"  {_format_node(node)}" for node in graph), *programs, ""])
+
+
+def _format_program(node: Node) -> list[str]:
+    from capture.ir.program_text import format_program
+
+    return format_program(node.params["program"], node.name).splitlines()
 
 
 def _format_node(node: Node) -> str:
@@ -46,8 +53,12 @@ def _format_node(node: Node) -> str:
         call = "placeholder()"
     else:
         call = f"{node.target}({', '.join(_format_arguments(node))})"
-    position = f"  # {node.position} {node.position.function} {node.position.module}" if node.position else ""
-    return f"%{node.name}: {format_type(node.type)} = {call}{position.rstrip()}"
+    return f"%{node.name}: {format_type(node.type)} = {call}{format_position(node.position)}"
+
+
+def format_position(position: Position | None) -> str:
+    """The user's line, as a comment."""
+    return f"  # {position} {position.function} {position.module}".rstrip() if position else ""
 
 
 def _format_arguments(node: Node) -> Iterable[str]:
@@ -55,7 +66,9 @@ def _format_arguments(node: Node) -> Iterable[str]:
     yield from map(format_value, node.args)
     defaults = node.op.defaults
     for name, value in node.params.items():
-        if name not in defaults or format_value(value) != format_value(defaults[name]):
+        if name == "program":
+            yield f"program={node.name}"
+        elif name not in defaults or format_value(value) != format_value(defaults[name]):
             yield f"{name}={format_value(value)}"
 
 
@@ -88,6 +101,10 @@ def format_value(value: Any) -> str:
         return f"{{{value}}}"
     if isinstance(value, np.dtype):
         return f"@{SHORT_NAMES.get(value, value.str)}"
+    if isinstance(value, ArrayType | NumberType):
+        return f"|{value}|"
+    if isinstance(value, np.generic):
+        return f"@{SHORT_NAMES[value.dtype]}({value.item()!r})"
     if isinstance(value, Step):
         return f"<{value.op} {', '.join(f'{key}={format_value(item)}' for key, item in value.params)}>"
     return repr(value)
@@ -119,8 +136,8 @@ def format_dot(graph: Graph) -> str:
 
 # Parsing ----------------------------------------------------------------------------------------------------------
 _TOKEN = re.compile(
-    r"\s*(?:(?P<node>%\w+)|(?P<dtype>@[\w<>|=]+)|(?P<size>\{[^}]*\})|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<number>-?(?:\d[\w.]*(?:[eE][+-]?\d+)?j?|\.\d+|inf|nan)(?![\w.]))|(?P<word>[A-Za-z_]\w*)|(?P<mark>[][()<>,=+-]))"
+    r"\s*(?:(?P<node>%\w+)|(?P<type>\|[^|]*\|)|(?P<scalar>@\w+\([^)]*\))|(?P<dtype>@[\w<>|=]+)|(?P<size>\{[^}]*\})|(?P<string>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<number>-?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?|inf|nan)(?![\w.]))|(?P<word>[A-Za-z_]\w*)|(?P<mark>[][()<>,=+-]))"
 )
 _WORDS = {"True": True, "False": False, "None": None, "Ellipsis": Ellipsis}
 _LINE = re.compile(r"%(?P<name>\w+): (?P<type>.*?) = (?P<target>\w+)\((?P<arguments>.*)\)(?:  # (?P<position>.*))?$")
@@ -128,13 +145,20 @@ _LINE = re.compile(r"%(?P<name>\w+): (?P<type>.*?) = (?P<target>\w+)\((?P<argume
 
 def parse_graph(text: str) -> Graph:
     """The graph that ``text`` writes; GraphError names the line that does not parse."""
+    from capture.ir.program_text import parse_program
+
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or not (header := re.fullmatch(r"graph (\w+)(?: where (.*))?:", lines[0])):
         raise GraphError("a graph's text begins with a line 'graph NAME:' or 'graph NAME where RELATION; …:'")
     facts = Facts.of(*map(parse_relation, (header[2] or "").split("; "))) if header[2] else Facts()
     graph = Graph(header[1], known=Known(facts))
-    nodes: dict[str, Node] = {}
-    for line in lines[1:]:
+    nodes: dict[str, Any] = {}
+    end = next((place for place, line in enumerate(lines) if line.startswith("program ")), len(lines))
+    for part in "\n".join(lines[end:]).split("\nprogram "):
+        if part:
+            program = parse_program(part if part.startswith("program ") else f"program {part}")
+            nodes[f"program {program.name}"] = program
+    for line in lines[1:end]:
         try:
             _parse_line(graph, nodes, line)
         except (ValueError, KeyError, IndexError, TypeError, StopIteration) as error:
@@ -142,20 +166,21 @@ def parse_graph(text: str) -> Graph:
     return graph
 
 
-def _parse_line(graph: Graph, nodes: dict[str, Node], line: str) -> None:
+def _parse_line(graph: Graph, nodes: dict[str, Any], line: str) -> None:
     if line == "return" or line.startswith("return "):
-        args, _ = _Reader(line[len("return") :], nodes).arguments()
+        args, _ = Reader(line[len("return") :], nodes).arguments()
         graph.output(*args)
         return
     match = _LINE.fullmatch(line)
     if match is None:
         raise ValueError("expected '%name: type = op(arguments)'")
     name, type, target = match["name"], parse_type(match["type"]), match["target"]
-    args, params = _Reader(match["arguments"], nodes).arguments()
+    args, params = Reader(match["arguments"], nodes).arguments()
     if target == "constant":
         args = (_parse_array(args[0], type),)
     kind = target if target in ("placeholder", "constant") else "call"
-    node = Node(name, kind, name if kind == "placeholder" else target, args, params, type, _position(match["position"]))
+    position = parse_position(match["position"])
+    node = Node(name, kind, name if kind == "placeholder" else target, args, params, type, position)
     if kind == "call":
         node = replace(node, params=node.op.complete(params))
     nodes[name] = graph.append(node)
@@ -163,7 +188,7 @@ def _parse_line(graph: Graph, nodes: dict[str, Node], line: str) -> None:
         raise ValueError(f"%{name} is defined twice")
 
 
-def _position(text: str | None) -> Position | None:
+def parse_position(text: str | None) -> Position | None:
     if not text:
         return None
     place, _, rest = text.partition(" ")
@@ -185,19 +210,19 @@ def parse_type(text: str) -> Any:
     """The inverse of ``str(type)``, tuples of types included."""
     text = text.strip()
     if text.startswith("("):
-        return tuple(parse_type(part) for part in _split(text[1:-1]))
+        return tuple(parse_type(part) for part in split_parts(text[1:-1]))
     if match := re.fullmatch(r"(bool|int|float|complex)(?:=(.*))?", text):
         python = {"bool": bool, "int": int, "float": float, "complex": complex}[match[1]]
         return NumberType(python, parse(match[2]) if match[2] else None)
     if match := re.fullmatch(r"(\S+)\(\)", text):
-        return ArrayType(_dtype(match[1]), (), Layout.contiguous(()), scalar=True)
+        return ArrayType(parse_dtype(match[1]), (), Layout.contiguous(()), scalar=True)
     if match := re.fullmatch(r"([^\[]+)\[(.*)\](?:\{(.*)\})?", text):
-        shape = tuple(parse(part) for part in _split(match[2]))
-        return ArrayType(_dtype(match[1]), shape, _parse_layout(match[3], shape))
+        shape = tuple(parse(part) for part in split_parts(match[2]))
+        return ArrayType(parse_dtype(match[1]), shape, _parse_layout(match[3], shape))
     raise ValueError(f"{text!r} is no type")
 
 
-def _dtype(name: str) -> np.dtype:
+def parse_dtype(name: str) -> np.dtype:
     return DTYPES_BY_SHORT_NAME.get(name) or np.dtype(name)
 
 
@@ -212,7 +237,7 @@ def _parse_layout(text: str | None, shape: tuple[Any, ...]) -> Layout | None:
     return Layout(tuple(int(rank) for rank in ranks.split(",")), kind == "dense", kind != "strided")
 
 
-def _split(text: str) -> list[str]:
+def split_parts(text: str) -> list[str]:
     """Parts between commas outside of brackets; a trailing comma does not count."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
@@ -223,10 +248,10 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
-class _Reader:
+class Reader:
     """Recursive descent over one line's arguments."""
 
-    def __init__(self, text: str, nodes: dict[str, Node]) -> None:
+    def __init__(self, text: str, nodes: dict[str, Any]) -> None:
         self.nodes = nodes
         self.tokens: list[tuple[str, str]] = []
         position, text = 0, text.strip()
@@ -287,6 +312,12 @@ class _Reader:
         raise ValueError(f"unexpected {mark!r}")
 
 
+def _scalar(text: str) -> np.generic:
+    name, _, value = text[1:-1].partition("(")
+    found = _WORDS[value] if value in _WORDS else _number(value)
+    return parse_dtype(name).type(found)  # type: ignore[no-any-return]
+
+
 def _number(text: str) -> int | float | complex:
     for convert in (int, float, complex):
         try:
@@ -296,11 +327,13 @@ def _number(text: str) -> int | float | complex:
     raise ValueError(f"{text!r} is no number")
 
 
-_ATOMS: dict[str, Callable[[_Reader, str], Any]] = {
+_ATOMS: dict[str, Callable[[Reader, str], Any]] = {
     "node": lambda reader, text: reader.nodes[text[1:]],
-    "dtype": lambda reader, text: _dtype(text[1:]),
+    "dtype": lambda reader, text: parse_dtype(text[1:]),
+    "type": lambda reader, text: parse_type(text[1:-1]),
+    "scalar": lambda reader, text: _scalar(text),
     "size": lambda reader, text: parse(text[1:-1]),
     "string": lambda reader, text: re.sub(r"\\(.)", r"\1", text[1:-1]),
     "number": lambda reader, text: _number(text),
-    "word": lambda reader, text: _WORDS[text],
+    "word": lambda reader, text: _WORDS[text] if text in _WORDS else reader.nodes[f"program {text}"],
 }

@@ -43,15 +43,17 @@ def branch(x):
 
 
 def loop(x):
+    kept = {}
     for _ in range(1000):
-        x = x * 0.5
+        kept[0] = x = x * 0.5
     return x
 
 
 def unroll(x):
-    n = 0
+    n, kept = 0, {}
     while n < 1000:
         x, n = x * 0.5, n + 1
+        kept[0] = n
     return x
 
 
@@ -107,10 +109,11 @@ def generator(x):
 
 
 def size(x):
+    kept = {}
     for _ in range(60):
         for _ in range(60):
             x = x + 1
-            x = x * 0.5
+            kept[0] = x = x * 0.5
     return x
 
 

@@ -64,6 +64,10 @@ def contains_op(tracer: Tracer, item: Value, container: Value, /, *, arg: bool) 
 
 @opcode("BINARY_SUBSCR")
 def binary_subscr(tracer: Tracer, container: Value, key: Value, /, *, arg: None) -> Value:
+    if tracer.inside is not None:
+        found = tracer.inside.looked_up(container, key)
+        if found is not None:
+            return found
     try:
         return container.item(tracer, key)
     except Lacks as stop:

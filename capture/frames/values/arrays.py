@@ -36,12 +36,16 @@ class GraphValue(Value):
     __slots__ = ("example", "node", "type")
     noun = "value"
     type: Any  # an ir Type
+    is_settled_once = True
 
     def __init__(self, of: Type, node: Node | None = None, source: Source | None = None, example: Any = None):
         super().__init__(source)
         self.type = of
         self.node = node  # None: an input that no node has read yet
         self.example = example
+
+    def real(self, tracer: Tracer) -> Value:
+        return self if tracer.inside is None else tracer.inside.inside(self)
 
     def describe(self) -> str:
         name = self.source.name() if self.source is not None else self.node.name if self.node else ""

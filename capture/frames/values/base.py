@@ -241,4 +241,4 @@ class Lazy(Value):
         if self._real is None:
             assert self.source is not None
             self._real = tracer.wrap(self.source, self.example)
-        return self._real
+        return self._real if tracer.inside is None else self._real.real(tracer)

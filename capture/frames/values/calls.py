@@ -46,6 +46,7 @@ from capture.frames.values.numbers import NumberValue
 from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
+from capture.frames.values.ranges import open_range
 from capture.frames.values.special import SPECIAL
 from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
@@ -65,6 +66,8 @@ def call_op(
 
     ``instead`` is what the user calls, as ``ops.for_fallback`` knows it.
     """
+    if tracer.inside is not None:
+        return tracer.inside.call_op(op, args, kwargs, instead)
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if op is None:
@@ -303,6 +306,10 @@ def _reversed(tracer: Tracer, values: Value) -> Value:
 
 
 def _range(tracer: Tracer, *bounds: Value) -> Value:
+    if 1 <= len(bounds) <= 3:
+        found = open_range(tracer, bounds)
+        if found is not None:
+            return found
     return Constant(tracer.evaluate(range, bounds, {}).value)  # type: ignore[attr-defined]
 
 

@@ -86,6 +86,7 @@ class NumberValue(Value):
 
     __slots__ = ("example", "function", "node", "parts", "range", "relation", "single", "size", "span")
     noun = "number"
+    is_settled_once = True
 
     def __init__(
         self,
@@ -109,6 +110,9 @@ class NumberValue(Value):
         self.function = function
         self.parts = tuple(parts)
         self.node: Node | None = None
+
+    def real(self, tracer: Tracer) -> Value:
+        return self if tracer.inside is None else tracer.inside.inside(self)
 
     @property
     def python(self) -> type:
@@ -223,13 +227,17 @@ def _is_single(number: float) -> bool:
 def require_precision(graph: Graph, numbers: Mapping[Node, Any], start: int) -> None:
     """Refuse nodes from ``start`` on that convert a float of any size to a narrower one: NumPy may warn of that."""
     for node in graph.nodes[start:]:
-        wide = [operand for operand in node.inputs if _is_wide(numbers.get(operand))]
+        wide = [operand for operand in node.inputs if _is_wide(numbers.get(operand)) or _is_computed(operand)]
         if wide and any(_is_narrow(other.type) for other in (node, *node.inputs)):
             raise GraphBreak(f"a float that changes may not fit the float32 of {node.target}", "op")
 
 
 def _is_wide(value: Any) -> bool:
     return isinstance(value, NumberValue) and value.python is float and not value.single
+
+
+def _is_computed(node: Node) -> bool:
+    return node.kind == "call" and isinstance(node.type, NumberType) and node.target == "part"
 
 
 def _is_narrow(type: Any) -> bool:

@@ -28,6 +28,7 @@ from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue, ModuleValue
+from capture.frames.values.results import ComputedNumber
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
 from capture.ir.complexes import ROUNDED, is_complex
@@ -198,13 +199,19 @@ def _pairs(*rows: tuple[Any, Any, Callable[..., Value]]) -> Mapping[tuple[type, 
     return table
 
 
-_OPERANDS = (*FAMILIES, Constant, NumberValue)
+def _apart(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    return tracer.apart(lambda inside: inside.binary(symbol, left, right))
+
+
+_OPERANDS = (*FAMILIES, Constant, NumberValue, ComputedNumber)
 BINARY = _pairs(
     ((Constant,), (Constant,), _constants),
     ((CallableValue, Constant), (CallableValue,), _constants),
     ((CallableValue,), (Constant,), _constants),
     (FAMILIES, _OPERANDS, _arrays),
-    ((Constant, NumberValue), FAMILIES, _arrays),
+    ((Constant, NumberValue, ComputedNumber), FAMILIES, _arrays),
+    ((ComputedNumber,), (Constant, NumberValue, ComputedNumber), _apart),
+    ((Constant, NumberValue), (ComputedNumber,), _apart),
     ((NumberValue,), (Constant, NumberValue), numbers.binary),
     ((Constant,), (NumberValue,), numbers.binary),
     ((TupleValue,), (TupleValue,), _sequences),
@@ -267,11 +274,14 @@ UNARY: Mapping[type, Callable[..., Value]] = {
     ArrayValue: _unary_array,
     ScalarValue: _unary_array,
     NumberValue: numbers.unary,
+    ComputedNumber: lambda tracer, symbol, value: tracer.apart(lambda inside: inside.unary(symbol, value)),
 }
 
 
 def unary(tracer: Tracer, symbol: str, value: Value) -> Value:
     """``-x``, ``+x``, ``~x``."""
+    if tracer.inside is not None and tracer.inside.is_inside(value):
+        return tracer.inside.unary(symbol, value)
     if isinstance(value, Instance):
         return instances.unary(tracer, symbol, value)
     row = UNARY.get(type(value))

@@ -74,6 +74,8 @@ class OpenSize:
 class Sizes(Known):
     """The symbols of one trace, and the facts about them."""
 
+    is_settled_once = True
+
     def __init__(self, tracer: Tracer) -> None:
         super().__init__()
         self.tracer = tracer

@@ -283,6 +283,20 @@ allocate(const Program *program, Frame *frame)
 
 /* ------------------------------------------------------------------ steps */
 
+/* What a kernel says in its byte of status: plan.py has the meanings. */
+enum { SAYS_INTERRUPTED = 2, SAYS_RAISED = 16 };
+
+/* Whether what a kernel says lets the call go on. */
+static Outcome
+outcome_of_status(unsigned char status)
+{
+    if (status == SAYS_INTERRUPTED) {
+        return FAILED;
+    }
+    int ignored = status & SAYS_RAISED ? errors_are_ignored(status & (SAYS_RAISED - 1)) : 0;
+    return ignored < 0 ? FAILED : ignored ? DONE : EXITED;
+}
+
 /* Exit where kernels have found a reason to; or note a size that they have found. */
 static inline Outcome
 look(const Program *program, Frame *frame, const Step *step)
@@ -294,11 +308,10 @@ look(const Program *program, Frame *frame, const Step *step)
         }
         return allocate_outputs(program, frame, step->stage);
     }
-    if (!*frame->buffers[step->look]) {
-        return DONE;
-    }
-    if (!frame->written) {
-        return EXITED;
+    unsigned char status = (unsigned char)*frame->buffers[step->look];
+    Outcome outcome = status == 0 ? DONE : outcome_of_status(status);
+    if (outcome != EXITED || !frame->written) {
+        return outcome;
     }
     PyErr_SetString(PyExc_RuntimeError, "a reason to leave was found after arguments had been written");
     return FAILED;

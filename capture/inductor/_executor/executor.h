@@ -50,6 +50,7 @@ typedef void (*Sizes)(int64_t *numbers);
 typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT } InputKind;
 typedef enum { BUFFER_INPUT, BUFFER_CONSTANT, BUFFER_ARENA, BUFFER_OUTPUT, BUFFER_EXTERN } BufferKind;
 typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE, ITEM_LIST } ItemKind;
+typedef enum { NUMBER_NONE, NUMBER_BOOL, NUMBER_INT, NUMBER_FLOAT } NumberKind;
 typedef enum { FORM_ANY, FORM_ARRAY, FORM_SCALAR } Form; /* of an extern's result without dimensions */
 
 typedef struct {
@@ -77,6 +78,7 @@ typedef struct {
     const int32_t *shape, *strides;
     PyArray_Descr *descr;
     bool scalar, whole;
+    NumberKind number; /* the Python number that it stands for */
 } View;
 
 /* A value to hand out: an argument of an extern, or a result. */
@@ -173,6 +175,9 @@ cache_lines(size_t bytes)
 
 /* ------------------------------------------------------------------ kernels.c */
 
+/* What kernels that may run for long call now and then, without the GIL: look at signals. Not zero: an exception is set,
+ * and the kernel is to end. */
+int poll_signals(void);
 /* Run the kernels of a row of steps. */
 Outcome run_kernels(const Executor *executor, Frame *frame, const Step *first, const Step *last);
 
@@ -250,6 +255,8 @@ int errstate_modes(void);
 PyObject *errstate_set_reader(PyObject *module, PyObject *reader);
 /* Whether every floating-point error would be ignored or end in a plain warning; -1 with an exception. */
 int warnings_stay_warnings(void);
+/* Whether all of these kinds are ignored; -1 with an exception. */
+int errors_are_ignored(uint32_t kinds);
 /* Act on the flag words of a call that is done. */
 Outcome settle_flags(Executor *executor, Frame *frame);
 

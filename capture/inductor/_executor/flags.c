@@ -117,6 +117,13 @@ warnings_stay_warnings(void)
     return may_raise < 0 ? -1 : !may_raise;
 }
 
+int
+errors_are_ignored(uint32_t kinds)
+{
+    int modes = errstate_modes();
+    return modes < 0 ? -1 : kinds_in_mode(modes, kinds, MODE_IGNORE) == kinds;
+}
+
 /* ------------------------------------------------------------------ after the kernels */
 
 static PyObject *

@@ -9,6 +9,17 @@
 #define SLICE_NS 200000000 /* longer kernels are run in slices, so that signals are seen */
 #define MAX_SLICES 4096    /* however much too high the estimate is */
 
+int
+poll_signals(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    FpStatus status = fp_clear(); /* a handler may clear what the kernel has raised */
+    int raised = PyErr_CheckSignals() < 0;
+    fp_restore(status);
+    PyGILState_Release(state);
+    return raised;
+}
+
 /* Nanoseconds on one thread, as the plan estimates them. */
 static inline int64_t
 estimate(const Frame *frame, const Step *step)

@@ -83,14 +83,15 @@ static const View *
 parse_view(Program *program, PyObject *encoded)
 {
     PyObject *descr, *shape, *strides;
-    int scalar, whole;
+    int scalar, whole, number;
     View *view = allocate(program, 1, sizeof(View));
-    if (view == NULL || !PyArg_ParseTuple(encoded, "iiO!O!Opp", &view->buffer, &view->offset, &PyTuple_Type,
-                                          &shape, &PyTuple_Type, &strides, &descr, &scalar, &whole)) {
+    if (view == NULL || !PyArg_ParseTuple(encoded, "iiO!O!Oppi", &view->buffer, &view->offset, &PyTuple_Type,
+                                          &shape, &PyTuple_Type, &strides, &descr, &scalar, &whole, &number)) {
         return NULL;
     }
     view->scalar = scalar;
     view->whole = whole;
+    view->number = (NumberKind)number;
     view->descr = parse_descr(descr);
     view->shape = parse_indices(program, shape, &view->ndim);
     view->strides = parse_indices(program, strides, &view->ndim);
@@ -276,6 +277,10 @@ program_load(Program *program, PyObject *encoded, const char *path)
     if (program->library == NULL) {
         PyErr_Format(PyExc_OSError, "%s", dlerror());
         return -1;
+    }
+    int (**poll)(void) = (int (**)(void))dlsym(program->library, "capture_poll");
+    if (poll != NULL) {
+        *poll = poll_signals;
     }
     return parse_program(program, encoded);
 }

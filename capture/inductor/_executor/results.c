@@ -121,8 +121,28 @@ view_array(Frame *frame, const View *view)
 }
 
 static PyObject *
+python_number(NumberKind kind, const char *data)
+{
+    long long integer;
+    double number;
+    switch (kind) {
+    case NUMBER_BOOL:
+        return PyBool_FromLong(*data != 0);
+    case NUMBER_INT:
+        memcpy(&integer, data, sizeof(integer));
+        return PyLong_FromLongLong(integer);
+    default:
+        memcpy(&number, data, sizeof(number));
+        return PyFloat_FromDouble(number);
+    }
+}
+
+static PyObject *
 view_scalar(Frame *frame, const View *view)
 {
+    if (view->number != NUMBER_NONE) {
+        return python_number(view->number, frame->buffers[view->buffer] + frame->numbers[view->offset]);
+    }
     PyObject *object = frame->objects[view->buffer];
     if (object != NULL && Py_TYPE(object) == view->descr->typeobj) {
         return Py_NewRef(object); /* it came as a scalar: the very one */

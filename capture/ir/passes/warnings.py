@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Node, buffer, map_nodes
-from capture.ir.op import Gather, Join, Leave, Measure, Part, ViewOf
+from capture.ir.op import Gather, Join, Leave, Loop, Measure, Part, ViewOf
 from capture.ir.types import ArrayType, NumberType
 
 QUIET, DIVIDES = "quiet", "divides"
 _SILENT = (ViewOf, Join, Part)
-_RAISING = (Gather, Leave, Measure)
+_RAISING = (Gather, Leave, Loop, Measure)
 
 
 def may_warn(node: Node) -> bool:
     """Whether the node, a call, may warn or raise."""
     if node.kind != "call" or isinstance(node.op.lower, _SILENT) or QUIET in node.op.tags:
         return False
-    if node.op.is_extern or isinstance(node.op.lower, _RAISING):
+    if node.op.is_extern or isinstance(node.op.lower, _RAISING) or isinstance(node.type, tuple | NumberType):
         return True
     operands = [dtype for operand in node.args if (dtype := _dtype(operand)) is not None]
     if node.target == "store":

@@ -1,0 +1,167 @@
+"""Where a loop begins and ends: control flow of a code object's instructions.
+
+In: a code object and the index of an instruction. Out: the ``Part`` that begins there: blocks in an order in which all
+ways to a block, but those of loops back to their heads, come before it, and where control goes behind it.
+
+>>> part = part_from(code, 12)           # a FOR_ITER
+>>> part.end, part.heads
+(31, frozenset({12}))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from capture.frames.bytecode import Code
+
+RAISING = frozenset({"RAISE_VARARGS", "RERAISE"})
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a code object with one entry, ``start``. ``end`` is the instruction that follows it on every way that
+    raises nothing, None where it goes on to the end of the function. ``leaders`` begin blocks; ``heads`` are those of
+    them to which a loop goes back; ``doomed`` are instructions behind which something is raised on every way.
+    """
+
+    start: int
+    end: int | None
+    leaders: tuple[int, ...]
+    heads: frozenset[int]
+    doomed: frozenset[int]
+    bodies: dict[int, frozenset[int]]  # the instructions of each head's loop
+
+    def assigned(self, code: Code, head: int) -> frozenset[str]:
+        """The variables that a loop may bind anew."""
+        return frozenset(
+            code.instructions[index].arg for index in self.bodies[head] if code.instructions[index].op in _BINDING
+        )
+
+
+_BINDING = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
+
+
+def heads_of(code: Code) -> frozenset[int]:
+    """The instructions to which some jump goes back."""
+    if "heads" not in code.found:
+        code.found["heads"] = _heads(code)
+    return code.found["heads"]  # type: ignore[no-any-return]
+
+
+def _heads(code: Code) -> frozenset[int]:
+    reached = [index for index, depth in enumerate(code.depths()) if depth is not None]
+    return frozenset(after for index in reached for after, _ in code.successors(index) if after <= index)
+
+
+def part_from(code: Code, start: int, whole: bool = False) -> Part:
+    """The part that begins at ``start``: a loop with what follows until its ways meet, or with the ``whole`` rest."""
+    if (start, whole) not in code.found:
+        code.found[start, whole] = _part_from(code, start, whole)
+    return code.found[start, whole]  # type: ignore[no-any-return]
+
+
+def _part_from(code: Code, start: int, whole: bool) -> Part:
+    order = _in_order(code, start)
+    place = {index: number for number, index in enumerate(order)}
+    before: dict[int, list[int]] = {index: [] for index in order}
+    for index in order:
+        for after in _after(code, index):
+            before[after].append(index)
+    bodies = {
+        after: _body(before, after, [index for index in before[after] if place[index] >= place[after]])
+        for after in order
+        if any(place[index] >= place[after] for index in before[after])
+    }
+    doomed = _doomed(code, order)
+    end = None if whole else _end(code, order, start, bodies.get(start, frozenset()), doomed)
+    inside = _within(code, start, end)
+    leaders = tuple(
+        index for index in order
+        if index in inside and (index == start or len(before[index]) != 1 or _splits(code, before[index][0]))
+    )  # fmt: skip
+    heads = frozenset(head for head in bodies if head in inside)
+    return Part(start, end, leaders, heads, doomed, {head: bodies[head] & inside for head in heads})
+
+
+def _after(code: Code, index: int) -> Iterator[int]:
+    if code.instructions[index].op not in RAISING:
+        for after, _ in code.successors(index):
+            yield after
+
+
+def _splits(code: Code, index: int) -> bool:
+    return len(set(_after(code, index))) > 1
+
+
+def _in_order(code: Code, start: int) -> list[int]:
+    """Instructions reachable from ``start``, each before those it leads to, but for the ways back."""
+    order: list[int] = []
+    seen = {start}
+    waiting = [(start, iter(list(_after(code, start))))]
+    while waiting:
+        index, ways = waiting[-1]
+        after = next(ways, None)
+        if after is None:
+            order.append(index)
+            waiting.pop()
+        elif after not in seen:
+            seen.add(after)
+            waiting.append((after, iter(list(_after(code, after)))))
+    return order[::-1]
+
+
+def _body(before: dict[int, list[int]], head: int, backs: Iterable[int]) -> frozenset[int]:
+    """The loop of a head: what leads to the ways back without passing the head."""
+    body, waiting = {head}, list(backs)
+    while waiting:
+        index = waiting.pop()
+        if index not in body:
+            body.add(index)
+            waiting.extend(before[index])
+    return frozenset(body)
+
+
+def _doomed(code: Code, order: list[int]) -> frozenset[int]:
+    """Instructions from which every way ends in a ``raise``."""
+    alive: set[int] = set()
+    changed = True
+    while changed:
+        changed = False
+        for index in reversed(order):
+            if index not in alive:
+                returns = code.instructions[index].op == "RETURN_VALUE"
+                if returns or any(after in alive for after in _after(code, index)):
+                    alive.add(index)
+                    changed = True
+    return frozenset(order) - alive
+
+
+def _end(code: Code, order: list[int], start: int, body: frozenset[int], doomed: frozenset[int]) -> int | None:
+    """The first instruction outside of the loop that all ways from ``start`` pass."""
+    alive = [index for index in order if index not in doomed]
+    every = frozenset(alive)
+    passed: dict[int, frozenset[int]] = dict.fromkeys(alive, every)
+    changed = True
+    while changed:
+        changed = False
+        for index in reversed(alive):
+            ways = [passed[after] for after in _after(code, index) if after in every]
+            found = (frozenset.intersection(*ways) if ways else frozenset()) | {index}
+            if found != passed[index]:
+                passed[index] = found
+                changed = True
+    later = passed.get(start, frozenset()) - body - {start}
+    first = [index for index in later if later <= passed[index]]
+    return first[0] if first else None
+
+
+def _within(code: Code, start: int, end: int | None) -> frozenset[int]:
+    """Instructions between ``start`` and ``end``."""
+    seen, waiting = {start}, [start]
+    while waiting:
+        for after in _after(code, waiting.pop()):
+            if after != end and after not in seen:
+                seen.add(after)
+                waiting.append(after)
+    return frozenset(seen)

@@ -1,0 +1,175 @@
+"""Single elements, sizes: what programs do with arrays apart from whole ones.
+
+In: ``load``, ``store_at``, ``size`` steps. Out: their lines; places count from the end where they are negative, and the
+program leaves where there is no such place, or where NumPy would not write the value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from capture.errors import BackendError
+from capture.inductor.programs.elements import Elements, outside
+from capture.inductor.programs.function import Function
+from capture.inductor.programs.numbers import C_NUMBERS, answer, helper_texts
+from capture.inductor.programs.ranges import is_int
+from capture.inductor.programs.values import Array, number_operand
+from capture.inductor.vocabulary import C_TYPES, DOUBLE
+from capture.ir.graph import Node
+from capture.ir.types import NumberType
+
+OVERFLOWS = {"+": "add", "-": "sub", "*": "mul"}
+
+
+def write_number(function: Function, step: Node) -> None:
+    """A ``number`` step."""
+    operands = [number_operand(argument, function.text(argument)) for argument in step.args]
+    if any(text.startswith("(f64)wide(") for text in (operand.text for operand in operands)):
+        function.unit.use_half()
+    found = answer(step.params["symbol"], operands, step.type.python)
+    function.help(helper_texts(found.helpers))
+    function.opaque |= found.opaque
+    function.leave_if(*found.before)
+    target = function.target(step)
+    if found.assigns and not step.params.get("wraps"):
+        function.leave_if(found.assigns.format(r=target))
+        return
+    if not found.text:
+        raise BackendError(f"{step.params['symbol']} that wraps")
+    function.assign(step, found.text)
+    if found.after:
+        function.leave_if(found.after.format(r=target))
+
+
+def write_scalar(function: Function, step: Node) -> None:
+    """A Python number as a scalar."""
+    function.assign(step, converted(function, step.args[0], step.type.dtype))
+
+
+def write_integer(function: Function, step: Node) -> None:
+    """Arithmetic of integer scalars: where it overflows or divides by zero NumPy warns."""
+    symbol, dtype, target = step.params["symbol"], step.type.dtype, function.target(step)
+    elements = Elements(function)
+    elements.builder.node = step
+    operands = [elements.cast(argument, elements.operand(argument), dtype) for argument in step.args]
+    texts = [elements.text(operand) for operand in operands]
+    if symbol == "unary -":
+        function.leave_if(f"{texts[0]} == LOWEST_{C_TYPES[dtype]}" if dtype.kind == "i" else f"{texts[0]} != 0")
+        function.assign(step, f"-{texts[0]}")
+    elif symbol in OVERFLOWS:
+        function.leave_if(f"__builtin_{OVERFLOWS[symbol]}_overflow({', '.join(texts)}, &{target})")
+    else:
+        rule = {"//": elements.builder.floor_divide, "%": elements.builder.remainder}[symbol]
+        function.assign(step, elements.text(rule(*operands)))
+
+
+def write_which(function: Function, step: Node) -> None:
+    """The number of the array among others."""
+    array, *others = (function.in_memory(node) for node in step.args)
+    number = str(-1)
+    for index, other in reversed(list(enumerate(others))):
+        number = f"{array.identity} == {other.identity} ? {index} : {number}"
+    function.assign(step, number)
+    function.leave_if(f"{function.target(step)} < 0")
+
+
+def write_size(function: Function, step: Node) -> None:
+    array, axis = step.args
+    size = function.sizes(array)[axis]
+    function.assign(step, size)
+    function.ranges.equate(step, function.term(size))
+
+
+def write_select(function: Function, step: Node) -> None:
+    condition, one, other = step.args
+    texts = [function.text(value, step.type) for value in (one, other)]
+    function.assign(step, f"{function.text(condition)} ? {texts[0]} : {texts[1]}")
+
+
+def write_load(function: Function, step: Node) -> None:
+    node, places = step.args
+    array = function.in_memory(node)
+    text = array.element(placed(function, array, places))
+    function.assign(step, f"{text} != 0" if array.dtype.kind == "b" else text)
+
+
+def write_store_at(function: Function, step: Node) -> None:
+    node, places, value = step.args
+    array = function.in_memory(node)
+    element = array.element(placed(function, array, places))
+    text = converted(function, value, array.dtype)
+    function.lines.add(f"{element} = {text};")
+
+
+def placed(function: Function, array: Array, places: tuple[Any, ...]) -> list[str]:
+    """C of an index for each axis, which is one of the array's."""
+    return [place_on(function, array.sizes[axis], place) for axis, place in enumerate(places)]
+
+
+def place_on(function: Function, size: str, place: Any) -> str:
+    if not isinstance(place, Node):
+        return _literal_place(function, size, int(place))
+    text = function.text(place)
+    if place.type.dtype.kind not in "iu":
+        raise BackendError(f"a place that is a {place.type}")
+    if (text, size) not in function.places:
+        function.places[text, size] = _tested_place(function, size, place, text)
+    return function.places[text, size]
+
+
+def _tested_place(function: Function, size: str, place: Node, text: str) -> str:
+    """A place, after a test that there is such a one, where that is not certain."""
+    is_known = is_int(place)
+    if is_known and function.at_most(0, place):
+        if not function.at_most(place, size, -1):
+            function.leave_if(f"{text} >= {size}")
+            function.ranges.add(function.term(place), function.term(size), -1)
+        return text
+    if is_known and function.at_most(place, 0, -1):
+        at = function.named(f"{place.name}_at", f"{text} + {size}")
+        function.leave_if(f"{at} < 0")
+    else:
+        at = function.variable(f"{place.name}_at", "i64")
+        function.lines.add(f"{at} = {text} < 0 ? {text} + {size} : {text};")
+        function.leave_if(f"(u64){at} >= (u64){size}")
+    return at
+
+
+def _literal_place(function: Function, size: str, place: int) -> str:
+    if size.isdigit():
+        if not -int(size) <= place < int(size):
+            function.leave_if("1")
+        return str(place % max(int(size), 1))
+    function.leave_if(f"{size} <= {place}" if place >= 0 else f"{size} < {-place}")
+    return str(place) if place >= 0 else f"{size} - {-place}"
+
+
+def converted(function: Function, value: Any, dtype: np.dtype) -> str:
+    """C of a number or scalar as an element of an array that it is written to."""
+    elements = Elements(function)
+    element = elements.operand(value)
+    python = _weak(value)
+    if python is float and dtype.kind in "iu":
+        text = elements.text(element)
+        whole = function.variable("whole", C_NUMBERS[int])
+        found = answer("int", [number_operand(value, text)], int)
+        function.opaque |= found.opaque
+        function.leave_if(*found.before)
+        function.lines.add(f"{whole} = {found.text};")
+        function.leave_if(*outside(whole, dtype))
+        return elements.text(elements.builder.cast(elements.given(whole, np.dtype(np.int64)), dtype))
+    if python is int and dtype.kind in "iu":
+        function.leave_if(*outside(elements.text(element), dtype))
+    elif python is int and dtype.kind == "f":
+        element = elements.builder.cast(element, DOUBLE)
+    elements.builder.node = value
+    return elements.text(elements.builder.cast(element, dtype))
+
+
+def _weak(value: Any) -> type | None:
+    """The type of a Python number; None for scalars."""
+    if isinstance(value, Node):
+        return value.type.python if isinstance(value.type, NumberType) else None
+    return None if isinstance(value, np.generic) else type(value)

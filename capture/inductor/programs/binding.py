@@ -1,0 +1,284 @@
+"""A loop node's kernel: its program between the buffers of a plan.
+
+In: a loop node and where its operands and results are in memory (``Bound``). Out: the text of its kernel, which first
+copies the operands that the program writes, and at the end writes its results and its status.
+
+>>> render_program(node, bound, unit).name
+'loop_program'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from capture.inductor.csource import CUnit, Lines
+from capture.inductor.loops import Memory
+from capture.inductor.plan import STATUS_INTERRUPTED, STATUS_LEAVE
+from capture.inductor.programs.accesses import (
+    write_integer,
+    write_load,
+    write_number,
+    write_scalar,
+    write_select,
+    write_size,
+    write_store_at,
+    write_which,
+)
+from capture.inductor.programs.arrays import write_broadcast, write_permute, write_view
+from capture.inductor.programs.elements import write_scalar_map
+from capture.inductor.programs.facts import is_array
+from capture.inductor.programs.function import Function, comment
+from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
+from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
+from capture.inductor.programs.reductions import write_matmul, write_reduce
+from capture.inductor.programs.values import Array, c_type, grouped, literal_of
+from capture.inductor.vocabulary import C_TYPES
+from capture.ir.graph import Node
+from capture.ir.op import Strided
+from capture.ir.program import Finish, Program, RankedType
+from capture.ir.shapes import Expr, Size
+from capture.ir.types import ArrayType
+
+
+def write_map(function: Function, step: Node) -> None:
+    (write_array_map if is_array(step) else write_scalar_map)(function, step)
+
+
+STEPS = {
+    "number": write_number,
+    "map": write_map,
+    "load": write_load,
+    "store_at": write_store_at,
+    "scalar": write_scalar,
+    "integer": write_integer,
+    "which": write_which,
+    "size": write_size,
+    "select": write_select,
+    "pick": write_pick,
+    "gather": write_gather,
+    "store_picked": write_store_picked,
+    "store_gathered": write_store_gathered,
+    "view": write_view,
+    "permute": write_permute,
+    "broadcast": write_broadcast,
+    "store": write_store,
+    "new": write_new,
+    "copy": write_copy,
+    "reduce": write_reduce,
+    "matmul": write_matmul,
+}
+"""Who writes each kind of step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value of the graph is in memory."""
+
+    memory: Memory
+    view: Strided
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The memory of a loop node: of operands (None for literals), of results that are read, by number, of the copies
+    of operands that are written, and of the status."""
+
+    operands: tuple[Place | None, ...]
+    results: Mapping[int, Memory]
+    copies: Mapping[int, Memory]
+    status: Memory
+
+
+def copied_operands(program: Program) -> dict[int, int | None]:
+    """The written operands, each with the result that is the same array wherever the program ends, if there is one."""
+    ends = [block.end.values for block in program.blocks if isinstance(block.end, Finish)]
+    found: dict[int, int | None] = {}
+    for number in sorted(program.written):
+        operand = program.operands[number]
+        same = [index for index in range(len(ends[0]) if ends else 0) if all(end[index] is operand for end in ends)]
+        found[number] = same[0] if same else None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A kernel. ``raises``: its status may tell of floating-point errors. ``polls``: it looks at signals."""
+
+    name: str
+    text: str
+    raises: bool
+    polls: bool
+
+
+def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
+    """The kernel of a loop node."""
+    kernel = _Kernel(node, bound, unit)
+    text = kernel.text()
+    return ProgramText(kernel.name, text, kernel.function.raises, kernel.function.loops)
+
+
+class _Kernel:
+    def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
+        self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
+        self.program: Program = node.params["program"]
+        self.function = Function(self.program, unit, STEPS)
+        self.head = Lines()
+        self.head.depth = 1
+
+    def text(self) -> str:
+        for number, parameter in enumerate(self.program.operands):
+            self.take(number, parameter)
+        self.function.build(self.finish)
+        status = self.status()
+        body = str(self.function.lines)
+        head = "\n".join((*self.head.lines, *(f"    {line}" for line in self.function.declarations())))
+        interrupt = (
+            ["interrupt:", f"    status = {STATUS_INTERRUPTED};", "    goto done;"] if self.function.loops else []
+        )
+        free = [f"    __builtin_free({ring}[{n}]);" for ring, _, count in self.function.rings for n in range(count)]
+        text = "\n".join(
+            (
+                head,
+                body,
+                "",
+                *interrupt,
+                "leave:",
+                f"    status = {STATUS_LEAVE};",
+                "done:",
+                *free,
+                f"    {status} = status;",
+            )
+        )
+        return "\n".join(
+            [
+                *self.title(),
+                '__attribute__((optimize("O3,trapping-math")))',
+                f"void {self.name}(",
+                "    char *const *buffers, const i64 *numbers, i64 begin, i64 end, char *scratch, u32 *flags)",
+                "{",
+                "    u8 status;",
+                *self.sizes(text),
+                text,
+                "}",
+            ]
+        )
+
+    def title(self) -> list[str]:
+        title = f"{self.node.name}: the program {self.program.name}"
+        return [comment(title), *([comment(str(self.node.position))] if self.node.position else [])]
+
+    def sizes(self, text: str) -> list[str]:
+        """Sizes and strides of the call that the text names."""
+        return [f"    const i64 {name} = {c};" for name, c in self.unit.number_reads.items() if _names(text, name)]
+
+    def status(self) -> str:
+        return f"*(u8 *)buffers[{self.unit.buffers[self.bound.status]}]"
+
+    # operands ---------------------------------------------------------------------------------------------------
+    def take(self, number: int, parameter: Node) -> None:
+        place, given = self.bound.operands[number], self.node.args[number]
+        size = getattr(getattr(given, "type", None), "size", None)
+        if place is None:
+            self.function.texts[parameter] = literal_of(given, parameter.type)
+            if type(given) is int:
+                self.function.ranges.equate(parameter, (None, given))
+        elif size is not None and self.unit.size(size).isidentifier():
+            self.function.texts[parameter] = text = self.unit.size(size)
+            self.function.ranges.equate(parameter, (text, 0))
+        elif not isinstance(parameter.type, RankedType):
+            name = self.function.fresh(parameter.name)
+            self.head.add(f"const {c_type(parameter.type)} {name} = *{self.pointer(place.memory, place.view.offset)};")
+            self.function.texts[parameter] = name
+        else:
+            self.function.arrays[parameter] = self.take_array(number, parameter, place)
+
+    def take_array(self, number: int, parameter: Node, place: Place) -> Array:
+        given = self.bind(parameter.name, place.memory, place.view)
+        copy = self.bound.copies.get(number)
+        if copy is None:
+            return given
+        own = self.bind(parameter.name, copy, copy.whole)
+        self.copy(self.head, own, given)
+        return own
+
+    def bind(self, name: str, memory: Memory, view: Strided) -> Array:
+        """An array over a buffer of the plan."""
+        fresh = self.function.fresh(name)
+        self.head.add(f"{C_TYPES[memory.dtype]} *{fresh} = {self.pointer(memory, view.offset)};")
+        sizes = tuple(self.size(f"{fresh}_n{axis}", size) for axis, size in enumerate(view.shape))
+        strides = tuple(self.size(f"{fresh}_s{axis}", size) for axis, size in enumerate(view.strides))
+        return Array(memory.dtype, fresh, sizes, strides, f"(char *){fresh}", f"(char *){fresh}")
+
+    def size(self, name: str, size: Size) -> str:
+        if not isinstance(size, Expr):
+            return str(size)
+        text = self.unit.size(size)
+        if text.isidentifier():
+            return text
+        self.head.add(f"const i64 {name} = {text};")
+        return name
+
+    def pointer(self, memory: Memory, start: Size) -> str:
+        base = f"({C_TYPES[memory.dtype]} *)buffers[{self.unit.buffers[memory]}]"
+        return base if isinstance(start, int) and start == 0 else f"({base} + {self.unit.size(start)})"
+
+    # results ----------------------------------------------------------------------------------------------------
+    def finish(self, values: Sequence[Any]) -> None:
+        function = self.function
+        self.require_apart([value for value in values if is_array(value)])
+        for index, value in enumerate(values):
+            memory = self.bound.results.get(index)
+            if memory is not None:
+                self.give(memory, self.node.type[index], value)
+        function.lines.add(f"status = {'raised_status()' if function.raises else '0'};", "goto done;")
+
+    def give(self, memory: Memory, type: Any, value: Any) -> None:
+        function = self.function
+        if not isinstance(type, ArrayType) or type.scalar:
+            function.lines.add(f"*{self.pointer(memory, 0)} = {function.text(value, type)};")
+            return
+        array = function.in_memory(value)
+        sizes = [self.unit.size(size) for size in memory.shape]
+        if any(
+            self.bound.copies.get(number) is memory and operand is value
+            for number, operand in enumerate(self.program.operands)
+        ):
+            return
+        function.leave_if(*(f"{a} != {grouped(b)}" for a, b in zip(array.sizes, sizes, strict=True) if a != b))
+        strides = [self.unit.size(stride) for stride in memory.strides]
+        pointer = function.fresh("result")
+        with function.lines.block():
+            function.lines.add(f"{C_TYPES[memory.dtype]} *{pointer} = {self.pointer(memory, 0)};")
+            self.copy(function.lines, Array(memory.dtype, pointer, tuple(sizes), tuple(strides), ""), array)
+
+    def require_apart(self, values: Sequence[Node]) -> None:
+        """Leave where results show one memory, or that of an operand which is not written: new arrays would not."""
+        function, owners = self.function, self.function.owners
+        tests: dict[str, None] = {}
+        new = [value for value in values if value not in self.program.operands]
+        for number, value in enumerate(new):
+            base = function.in_memory(value).base
+            for other in (*new[:number], *(value for value in values if value not in new)):
+                if owners[value] & owners[other]:
+                    tests[f"{base} == {function.in_memory(other).base}"] = None
+            for index, operand in enumerate(self.program.operands):
+                if is_array(operand) and index not in self.program.written and owners[value] & owners[operand]:
+                    tests[f"{base} == {function.in_memory(operand).base}"] = None
+        function.leave_if(*tests)
+
+    def copy(self, lines: Lines, target: Array, source: Array) -> None:
+        """All elements, the neighbours in the target's memory innermost."""
+        order = sorted(range(len(target.sizes)), key=lambda axis: target.strides[axis] == "1")
+        places = [f"i{axis}" for axis in range(len(target.sizes))]
+        for axis in order:
+            lines.add(f"for (i64 i{axis} = 0; i{axis} < {target.sizes[axis]}; i{axis}++)")
+            lines.depth += 1
+        lines.add(f"{target.element(places)} = {source.element(places)};")
+        lines.depth -= len(order)
+
+
+def _names(text: str, name: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None

@@ -1,0 +1,102 @@
+"""Loops of single elements that count: what the C compiler may vectorise, once nothing else stands in them.
+
+In: a program. Out: its innermost loops that count up or down to a number by a constant, and do nothing but compute with
+numbers, scalars and single elements. They look at signals not in each turn but after very many: turns up to a ``limit``
+go round by themselves.
+
+    head:      if (i >= n) goto behind;
+               limit = n - i > CHUNK ? i + CHUNK : n;
+    head_turn: …
+               if (++i < limit) goto head_turn;
+               goto head;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from capture.inductor.programs.ranges import affine, find_dominators, is_int
+from capture.ir.graph import Node
+from capture.ir.program import Block, Branch, Program, RankedType
+
+CHUNK = 1 << 20
+"""Turns after which such a loop looks at signals."""
+
+SINGLE = frozenset({"number", "scalar", "integer", "map", "load", "store_at", "size", "view", "permute"})
+"""Steps that do not loop themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A loop: its blocks, its counter, what that is compared with, and whether it rises."""
+
+    blocks: frozenset[str]
+    counter: Node
+    bound: Any
+    rises: bool
+
+
+def find_counted(program: Program) -> Mapping[str, Counted]:
+    """The loops, by the name of the block that tests the counter."""
+    loops = _natural_loops(program)
+    found: dict[str, Counted] = {}
+    for name, blocks in loops.items():
+        is_innermost = not any(other in blocks for other in loops if other != name)
+        if is_innermost and (counted := _counted(program, program.block(name), blocks)) is not None:
+            found[name] = counted
+    return found
+
+
+def _natural_loops(program: Program) -> dict[str, frozenset[str]]:
+    """For each block that control comes back to from blocks it dominates: all blocks on the way."""
+    dominators = find_dominators(program)
+    before: dict[str, list[str]] = {block.name: [] for block in program.blocks}
+    for block in program.blocks:
+        for jump in block.jumps:
+            before[jump.target].append(block.name)
+    loops: dict[str, frozenset[str]] = {}
+    for head in before:
+        inside = {head}
+        waiting = [name for name in before[head] if head in dominators[name]]
+        if not waiting:
+            continue
+        while waiting:
+            name = waiting.pop()
+            if name not in inside:
+                inside.add(name)
+                waiting.extend(before[name])
+        loops[head] = frozenset(inside)
+    return loops
+
+
+def _counted(program: Program, head: Block, blocks: frozenset[str]) -> Counted | None:
+    condition = head.end.condition if isinstance(head.end, Branch) else None
+    if (
+        not isinstance(condition, Node)
+        or head.steps != (condition,)
+        or condition.params.get("symbol") not in ("<", ">")
+    ):
+        return None
+    counter, bound = condition.args
+    if counter not in head.parameters or not is_int(bound) or not is_int(counter):
+        return None
+    assert isinstance(head.end, Branch)
+    if head.end.then.target not in blocks or head.end.other.target in blocks:
+        return None
+    steps = [step for block in program.blocks if block.name in blocks for step in block.steps]
+    if any(step.target not in SINGLE or _is_array_map(step) for step in steps) or bound in steps:
+        return None
+    if any(bound in block.parameters for block in program.blocks if block.name in blocks):
+        return None
+    place, rises = head.parameters.index(counter), condition.params["symbol"] == "<"
+    backs = [j.args[place] for b in program.blocks if b.name in blocks for j in b.jumps if j.target == head.name]
+    changes = [affine(value) for value in backs]
+    if any(root is not counter or (offset > 0) != rises or not offset for root, offset in changes):
+        return None
+    return Counted(blocks, counter, bound, rises)
+
+
+def _is_array_map(step: Node) -> bool:
+    return step.target == "map" and isinstance(step.type, RankedType)

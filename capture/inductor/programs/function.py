@@ -1,0 +1,342 @@
+"""A program as one C function: its variables, its blocks, where it leaves.
+
+In: a loop node's program, and where its operands and results are. Out: the text of a kernel:
+
+    void total_kernel(char *const *buffers, …)
+    {
+        i64 i_1, i_2;
+        …
+    head_1:;
+        if (i_1 < n_0) goto body_2; else goto done_3;
+        …
+    leave:
+        *status = 1;
+    }
+
+Values are variables of the whole function. Each kind of step has a writer in ``STEPS``, which finds operands by
+``text`` and ``array``, gives its value by ``assign`` or ``define``, and leaves by ``leave_if``.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from capture.inductor.csource import CUnit, Lines
+from capture.inductor.programs.counting import CHUNK, Counted, find_counted
+from capture.inductor.programs.facts import delayed, find_owners, is_array
+from capture.inductor.programs.ranges import Ranges, Term, affine
+from capture.inductor.programs.values import Array, c_type, literal_of
+from capture.inductor.vocabulary import C_TYPES
+from capture.ir.graph import Node
+from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
+
+
+class Function:
+    """Collects the lines of one program. ``steps`` writes each kind of step, ``finish`` the results."""
+
+    def __init__(self, program: Program, unit: CUnit, steps: Mapping[str, Callable[[Function, Node], None]]) -> None:
+        self.program, self.unit, self.steps = program, unit, steps
+        self.count = 0
+        self.lines = Lines()
+        self.lines.depth = 1
+        self.variables: dict[str, str] = {}  # by name, their C types
+        self.hidden: dict[str, str] = {}  # variables with literals that the compiler must not compute with
+        self.opaque = False  # whether ``no_bits`` is in use
+        self.raises = False  # whether NumPy may warn of floating-point errors
+        self.loops = False  # whether there is a ``budget`` of work after which signals are looked at
+        self.texts: dict[Node, str] = {}
+        self.arrays: dict[Node, Any] = {}  # ``Array``s, and ``Expression``s for maps that are delayed
+        self.views: dict[Any, Array] = {}  # of the block, by what they show
+        self.owners = find_owners(program)
+        self.delayed = delayed(program, self.owners)
+        self.ranges = Ranges(program)
+        self.roots: dict[str, Node] = {}  # ints, by their variables
+        self.places: dict[tuple[str, str], str] = {}  # of the block: places along axes of sizes, and what they are
+        self.counted = find_counted(program)
+        self.limits = {name: self.variable("limit", "i64") for name in self.counted}
+        self.fixed: list[str] = []  # declarations of arrays of known sizes
+        self.rings: list[tuple[str, str, int]] = []  # blocks that are made: names of block and room, how many
+        self.labels = {block.name: f"{block.name}_{number}" for number, block in enumerate(program.blocks)}
+        self.line: Any = None
+
+    # names and values -------------------------------------------------------------------------------------------
+    def fresh(self, name: str) -> str:
+        """A name that nothing else in the function has."""
+        self.count += 1
+        return f"{name}_{self.count}"
+
+    def variable(self, name: str, ctype: str) -> str:
+        """A new variable of the function."""
+        fresh = self.fresh(name)
+        self.variables[fresh] = ctype
+        return fresh
+
+    def text(self, value: Any, type: Any = None) -> str:
+        """C of a number or scalar."""
+        return self.texts[value] if isinstance(value, Node) else literal_of(value, type)
+
+    def in_memory(self, node: Node) -> Array:
+        """An array that is in memory."""
+        array = self.arrays[node]
+        assert isinstance(array, Array), node
+        return array
+
+    def sizes(self, node: Node) -> tuple[str, ...]:
+        return self.arrays[node].sizes  # type: ignore[no-any-return]
+
+    def named(self, name: str, text: str) -> str:
+        """A variable with this size or stride; names and literals are their own."""
+        if text.isidentifier() or text.strip("()-").isdigit():
+            return text
+        variable = self.variable(name, "i64")
+        self.lines.add(f"{variable} = {text};")
+        return variable
+
+    def ring(self, name: str, count: int) -> tuple[str, str]:
+        """Blocks for what a step makes: their variable and that of their sizes."""
+        ring = self.fresh(f"{name}_ring"), self.fresh(f"{name}_room")
+        self.rings.append((*ring, count))
+        return ring
+
+    def bases(self, owner: str) -> list[str]:
+        """The variables that name the blocks which parameters show, of those that may be the owner's."""
+        carried = (node for block in self.program.blocks[1:] for node in block.parameters if is_array(node))
+        return [self.arrays[node].base for node in carried if owner in self.owners[node]]
+
+    def assign(self, node: Node, text: str) -> None:
+        """The value of a step that is a number or scalar."""
+        self.lines.add(f"{self.target(node)} = {text};")
+
+    def target(self, node: Node) -> str:
+        """The variable of a number or scalar."""
+        if node not in self.texts:
+            self.texts[node] = self.variable(node.name, c_type(node.type))
+            self.roots[self.texts[node]] = node
+        return self.texts[node]
+
+    # what is certain --------------------------------------------------------------------------------------------
+    def term(self, value: Any) -> Term:
+        """An int, a size or C of one of them, as ``ranges`` sees it."""
+        if isinstance(value, Node) or type(value) is int:
+            return affine(value)
+        if value.strip("()-").isdigit():
+            return None, int(value.strip("()"))
+        return affine(self.roots[value]) if value in self.roots else (value, 0)
+
+    def at_most(self, left: Any, right: Any, bound: int = 0) -> bool:
+        """Whether ``left - right <= bound`` for certain."""
+        return self.ranges.proves(self.term(left), self.term(right), bound)
+
+    def same(self, left: str, right: str) -> bool:
+        return left == right or (self.at_most(left, right) and self.at_most(right, left))
+
+    def leave_if(self, *conditions: str) -> None:
+        if conditions:
+            self.lines.add(f"if ({' || '.join(conditions)})", "    goto leave;")
+
+    def help(self, texts: Mapping[str, str]) -> None:
+        """Have these functions in the unit."""
+        self.unit.helpers.update(texts)
+
+    def hide(self, literal: str, ctype: str) -> str:
+        """A variable whose value the compiler does not know to be this literal."""
+        return self.hidden.setdefault(f"{ctype} {{}} = {literal};", f"hidden_{len(self.hidden)}")
+
+    # blocks -----------------------------------------------------------------------------------------------------
+    def build(self, finish: Callable[[Sequence[Any]], None]) -> None:
+        """All blocks; ``finish`` writes results."""
+        first = self.program.blocks[0]
+        for block in self.program.blocks:
+            if block is not first:
+                self.declare_parameters(block)
+        for number, block in enumerate(self.program.blocks):
+            behind = self.program.blocks[number + 1 : number + 2]
+            if block is not first:
+                self.lines.depth -= 1
+                self.lines.add("", f"{self.labels[block.name]}:;")
+                self.lines.depth += 1
+            self.views.clear()
+            self.places.clear()
+            self.ranges.enter(block)
+            for step in block.steps:
+                self.tell(step)
+                self.steps[step.target](self, step)
+            self.end(block, finish, behind[0].name if behind else "")
+
+    def declare_parameters(self, block: Block) -> None:
+        for node in block.parameters:
+            if isinstance(node.type, RankedType):
+                self.arrays[node] = self.carried(node.name, node.type)
+            else:
+                self.target(node)
+
+    def carried(self, name: str, type: RankedType) -> Array:
+        """An array that jumps bring: what of it is not certain is in variables."""
+        pointer = self.variable(name, f"{C_TYPES[type.dtype]} *")
+        sizes = tuple(
+            "1" if axis in type.ones else self.variable(f"{pointer}_n{axis}", "i64") for axis in range(type.ndim)
+        )
+        strides = ["0" if axis in type.ones else "" for axis in range(type.ndim)]
+        if type.layout != ANY and strides and not strides[-1]:
+            strides[-1] = "1"
+        strides = [stride or self.variable(f"{pointer}_s{axis}", "i64") for axis, stride in enumerate(strides)]
+        base = self.variable(f"{pointer}_base", "char *")
+        asks = any(step.target == "which" for step in self.program.steps)
+        identity = self.variable(f"{pointer}_is", "char *") if asks else "0"
+        return Array(type.dtype, pointer, sizes, tuple(strides), base, identity)
+
+    def tell(self, step: Node) -> None:
+        """A comment with the user's line, where it is another than before."""
+        if step.position is not None and step.position != self.line:
+            self.line = step.position
+            source = linecache.getline(step.position.file, step.position.line).strip()
+            self.lines.add(comment(f"{step.position.line}: {source}"))
+
+    def end(self, block: Block, finish: Callable[[Sequence[Any]], None], behind: str) -> None:
+        end = block.end
+        if isinstance(end, Jump):
+            self.jump(block, end, behind)
+        elif isinstance(end, Branch):
+            if block.name in self.counted:
+                self.end_counted(block, self.counted[block.name])
+                return
+            mark = len(self.lines.lines)
+            with self.lines.block(f"if ({self.text(end.condition)})"):
+                self.jump(block, end.then)
+            if len(self.lines.lines) == mark + 3:  # a mere jump needs no braces
+                self.lines.lines[mark:] = [self.lines.lines[mark].removesuffix(" {"), self.lines.lines[mark + 1]]
+            self.jump(block, end.other, behind)
+        elif isinstance(end, Finish):
+            finish(end.values)
+        elif isinstance(end, Leave):
+            self.lines.add("goto leave;")
+
+    def end_counted(self, block: Block, counted: Counted) -> None:
+        """The end of a block that tests a counter: look at signals, and set the limit up to which nobody does."""
+        self.loops = True
+        counter, bound = self.text(counted.counter), self.text(counted.bound)
+        limit, end = self.limits[block.name], block.end
+        assert isinstance(end, Branch)
+        with self.lines.block(f"if (!{self.text(end.condition)})"):
+            self.jump(block, end.other)
+        with self.lines.block("if (budget < 0)"):
+            self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
+        low, high, step = (counter, bound, "+") if counted.rises else (bound, counter, "-")
+        self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
+        self.lines.add(f"budget -= {limit} - {counter};" if counted.rises else f"budget -= {counter} - {limit};")
+        self.lines.depth -= 1
+        self.lines.add(f"{self.labels[block.name]}_turn:;")
+        self.lines.depth += 1
+        self.jump(block, end.then)
+
+    def poll(self, block: Block, jump: Jump) -> None:
+        """Before control goes back: look at signals where much has been done since the last look."""
+        counted = self.counted.get(jump.target)
+        if counted is not None and block.name in counted.blocks:
+            return
+        order = [other.name for other in self.program.blocks]
+        if order.index(jump.target) <= order.index(block.name):
+            self.loops = True
+            with self.lines.block("if (--budget < 0)"):
+                self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
+
+    def jump(self, block: Block, jump: Jump, behind: str = "") -> None:
+        """Give the parameters of a block their values, all at once, and go there."""
+        self.poll(block, jump)
+        for node, value in zip(self.program.block(jump.target).parameters, jump.args, strict=True):
+            if isinstance(node.type, RankedType):
+                self.require_type(self.in_memory(node), self.in_memory(value))
+        self.move(self.moves(jump))
+        counted = self.counted.get(jump.target)
+        if counted is not None and block.name in counted.blocks:
+            sign = "<" if counted.rises else ">"
+            self.lines.add(f"if ({self.text(counted.counter)} {sign} {self.limits[jump.target]})")
+            self.lines.add(f"    goto {self.labels[jump.target]}_turn;")
+        if jump.target != behind:
+            self.lines.add(f"goto {self.labels[jump.target]};")
+
+    def moves(self, jump: Jump) -> list[tuple[str, str]]:
+        """What a jump assigns."""
+        moves: list[tuple[str, str]] = []
+        for node, value in zip(self.program.block(jump.target).parameters, jump.args, strict=True):
+            if isinstance(node.type, RankedType):
+                moves += self.array_moves(self.in_memory(node), self.in_memory(value))
+            else:
+                moves.append((self.text(node), self.text(value, node.type)))
+        return [(target, source) for target, source in moves if target != source]
+
+    def require_type(self, target: Array, source: Array) -> None:
+        """Leave where an array is not of the type of the parameter that it goes to."""
+        sizes = [f"{theirs} != 1" for mine, theirs in zip(target.sizes, source.sizes, strict=True)
+                 if mine == "1" != theirs]  # fmt: skip
+        strides = [
+            f"({theirs} != 1 && {size} > 1)"
+            for mine, theirs, size in zip(target.strides, source.strides, source.sizes, strict=True)
+            if mine == "1" and theirs not in ("1", "0")
+        ]
+        self.leave_if(*sizes, *strides)
+
+    def array_moves(self, target: Array, source: Array) -> Iterator[tuple[str, str]]:
+        """What makes one array the other; what is certain of it must be so."""
+        yield target.pointer, source.pointer
+        yield target.base, source.base
+        if target.identity in self.variables:
+            yield target.identity, source.identity
+        for mine, theirs in (*zip(target.sizes, source.sizes, strict=True), *_strides(target, source)):
+            if mine in self.variables:
+                yield mine, theirs
+
+    def move(self, moves: Sequence[tuple[str, str]]) -> None:
+        """Assign in parallel: what is overwritten before it is read is kept aside, and no move waits without need."""
+        left = list(moves)
+        while left:
+            ready = next((m for m in left if not any(m[0] == other[1] for other in left if other is not m)), None)
+            if ready is None:
+                source = left[0][1]
+                aside = self.variable(f"old_{source}", self.variables[source])
+                self.lines.add(f"{aside} = {source};")
+                left = [(t, aside if s == source else s) for t, s in left]
+                continue
+            self.lines.add(f"{ready[0]} = {ready[1]};")
+            left.remove(ready)
+
+    # the text ---------------------------------------------------------------------------------------------------
+    def declarations(self) -> list[str]:
+        """The variables, those of a type together."""
+        by_type: dict[str, list[str]] = {}
+        for name, ctype in self.variables.items():
+            by_type.setdefault(ctype, []).append(name)
+        lines: list[str] = []
+        for ctype, names in by_type.items():
+            if ctype.endswith("*"):
+                lines += [f"{ctype}{name} = 0;" for name in names]
+                continue
+            line = f"{ctype} {names[0]}"
+            for name in names[1:]:
+                if len(line) + len(name) > 110:
+                    lines.append(f"{line};")
+                    line = f"{ctype} {name}"
+                else:
+                    line += f", {name}"
+            lines.append(f"{line};")
+        lines += self.fixed
+        for block, room, count in self.rings:
+            lines += [f"char *{block}[{count}] = {{0}};", f"i64 {room}[{count}] = {{0}};"]
+        if self.loops:
+            lines.append("i64 budget = BUDGET;")
+        if self.opaque:
+            lines += ["i64 no_bits = 0;", '__asm__("" : "+r"(no_bits));']
+        for declaration, name in self.hidden.items():
+            lines += [declaration.format(name), f'__asm__("" : "+m"({name}));']
+        return lines
+
+
+def _strides(target: Array, source: Array) -> Iterator[tuple[str, str]]:
+    return zip(target.strides, source.strides, strict=True)
+
+
+def comment(text: str) -> str:
+    text = text.replace("*/", "* /").replace("\\", "/").replace("\n", " ").replace("?", ".")
+    return f"/* {text} */"
