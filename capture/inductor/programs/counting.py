@@ -24,7 +24,7 @@ from capture.ir.program import Block, Branch, Program, RankedType
 CHUNK = 1 << 20
 """Turns after which such a loop looks at signals."""
 
-SINGLE = frozenset({"number", "scalar", "integer", "map", "load", "store_at", "size", "view", "permute"})
+SINGLE = frozenset({"number", "scalar", "integer", "map", "load", "store_at", "size", "select", "view", "permute"})
 """Steps that do not loop themselves."""
 
 
