@@ -17,7 +17,7 @@ from typing import Any
 
 from capture.inductor.csource import CUnit
 from capture.inductor.loops import Memory, Reduction
-from capture.inductor.lower import Lowered, Unit, lower
+from capture.inductor.lower import Lowered, Unit, known_size, lower
 from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
 from capture.inductor.nest import Nest, build_nest
 from capture.inductor.overlap import copy_moved_memory
@@ -187,7 +187,8 @@ def _memory_of_step(
         yield from (lowered.memory[part] for part in step.parts)
         yield from step.copies.values()
         for operand in step.node.inputs:
-            yield lowered.memory[buffer(operand)]
+            if step.kind != "loop" or known_size(operand) is None:
+                yield lowered.memory[buffer(operand)]
         return
     for unit in step.units:
         if unit.memory is not None:
@@ -251,7 +252,9 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
 def _bound(unit: Unit, lowered: Lowered) -> Bound:
     """The memory of a loop's operands and results."""
     operands = tuple(
-        Place(lowered.memory[buffer(value)], _strided(value, lowered)) if isinstance(value, Node) else None
+        Place(lowered.memory[buffer(value)], _strided(value, lowered))
+        if isinstance(value, Node) and known_size(value) is None
+        else None
         for value in unit.node.args
     )
     results = {part.params["index"]: lowered.memory[part] for part in unit.parts}

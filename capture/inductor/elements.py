@@ -177,7 +177,7 @@ class Elements:
         builder.index_of = index.__getitem__
         dtypes = loop_dtypes(node) if node.args else ()
         operands = [
-            self.operand(operand, broadcast_index(index, node.type.shape, shape_of(operand)), dtype)
+            self.operand(operand, broadcast_index(index, shape_of(node), shape_of(operand)), dtype)
             if isinstance(operand, Node)
             else builder.constant(operand, dtype)
             for operand, dtype in zip(node.args, dtypes, strict=True)

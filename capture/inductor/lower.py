@@ -279,7 +279,8 @@ def _place_results(lowered: Lowered) -> None:
             lowered.give_memory(node, "arena" if is_loop(node.args[0]) else "extern")
         elif is_loop(node):
             for operand in node.inputs:
-                _require_memory(lowered, buffer(operand), "arena")
+                if known_size(operand) is None:
+                    _require_memory(lowered, buffer(operand), "arena")
             lowered.memory[node] = Memory(f"{node.name}_status", "arena", np.dtype(np.uint8), (), ())
         elif isinstance(node.op.lower, Join | Flatten | Pack | Scan):
             lowered.give_memory(node, "arena")
@@ -292,6 +293,11 @@ def _place_results(lowered: Lowered) -> None:
 def is_scalar(node: Node) -> bool:
     """Whether the node is a scalar or a Python number."""
     return isinstance(node.type, NumberType) or (isinstance(node.type, ArrayType) and node.type.scalar)
+
+
+def known_size(node: Node) -> Size | None:
+    """The size that a Python int is."""
+    return node.type.size if isinstance(node.type, NumberType) else None
 
 
 def is_loop(node: Node) -> bool:
@@ -451,7 +457,7 @@ class _Splitter:
         return self.add(Unit(kind, node, tuple(domain), axes, **facts))
 
     def map(self, node: Node) -> None:
-        unit = self.over("map", node, node.type.shape, value=node, memory=self.lowered.memory.get(node))
+        unit = self.over("map", node, shape_of(node), value=node, memory=self.lowered.memory.get(node))
         self.operands(node, unit, unit.axes)
 
     def reduce(self, node: Node) -> None:
@@ -550,10 +556,13 @@ class _Splitter:
         )
         for part in parts.values():
             self.lowered.writers[part] = [unit]
+        unit.sizes |= symbols_in(tuple(size for operand in node.inputs if (size := known_size(operand)) is not None))
         self.reads_all(unit)
 
     def reads_all(self, unit: Unit) -> None:
         for operand in unit.node.inputs:
+            if unit.kind == "loop" and known_size(operand) is not None:
+                continue  # computed by the kernel itself
             leaf = root(operand)
             unit.reads.append(Read(leaf, (), operand, ()))
 

@@ -77,7 +77,7 @@ def operand_points(node: Node, index: Index) -> Iterator[tuple[Node, Index]]:
         return
     for operand in node.args:
         if isinstance(operand, Node):
-            yield operand, broadcast_index(index, node.type.shape, shape_of(operand))
+            yield operand, broadcast_index(index, shape_of(node), shape_of(operand))
 
 
 def count_of_places(node: Node) -> int:

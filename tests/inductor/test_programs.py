@@ -405,7 +405,7 @@ def test_slices():
 def test_views():
     asm = Assembling(x=array("f8", 3), i=INT)
     row = asm.view(asm.x, asm.i, ("slice", None, None, None), ("slice", 1, None, 2))
-    turned = asm.step("permute", row, (1, 0), type=array("f8", 2))
+    turned = asm.step("permute", row, type=array("f8", 2), axes=(1, 0))
     column = asm.view(asm.x, 0, -1, None, ("slice", None, None, -1), ones=[0])
     like = asm.view(asm.x, asm.i)
     wide = asm.step("broadcast", column, like, type=array("f8", 2))

@@ -153,7 +153,7 @@ def _sliced_by(function: Function, size: str, start: Any, stop: Any, step: Node)
 
 
 def write_permute(function: Function, step: Node) -> None:
-    node, axes = step.args
+    (node,), axes = step.args, step.params["axes"]
     array = function.in_memory(node)
     sizes, strides = (tuple(texts[axis] for axis in axes) for texts in (array.sizes, array.strides))
     function.arrays[step] = Array(array.dtype, array.pointer, sizes, strides, array.base)

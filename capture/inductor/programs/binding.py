@@ -83,7 +83,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The memory of a loop node: of operands (None for literals), of results that are read, by number, of the copies
+    """The memory of a loop node: of operands (None for literals and sizes), of results that are read, by number, of the copies
     of operands that are written, and of the status."""
 
     operands: tuple[Place | None, ...]
@@ -181,13 +181,12 @@ class _Kernel:
     def take(self, number: int, parameter: Node) -> None:
         place, given = self.bound.operands[number], self.node.args[number]
         size = getattr(getattr(given, "type", None), "size", None)
-        if place is None:
+        if size is not None or type(given) is int:
+            text = self.size(self.function.fresh(parameter.name), given if size is None else size)
+            self.function.texts[parameter] = text
+            self.function.ranges.equate(parameter, self.function.term(text))
+        elif place is None:
             self.function.texts[parameter] = literal_of(given, parameter.type)
-            if type(given) is int:
-                self.function.ranges.equate(parameter, (None, given))
-        elif size is not None and self.unit.size(size).isidentifier():
-            self.function.texts[parameter] = text = self.unit.size(size)
-            self.function.ranges.equate(parameter, (text, 0))
         elif not isinstance(parameter.type, RankedType):
             name = self.function.fresh(parameter.name)
             self.head.add(f"const {c_type(parameter.type)} {name} = *{self.pointer(place.memory, place.view.offset)};")
