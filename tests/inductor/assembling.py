@@ -93,7 +93,7 @@ class Assembling:
         return self.step("new", *sizes, type=array(dtype, len(sizes), DENSE), dtype=dtype, value=value)
 
     def size(self, a: Node, axis: int = 0) -> Node:
-        return self.step("size", a, type=INT, axis=axis)
+        return self.step("size", a, axis, type=INT)
 
     # blocks -----------------------------------------------------------------------------------------------------
     def end(self, end: Any, name: str = "", parameters: Sequence[Node] = ()) -> None:

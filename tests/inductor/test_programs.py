@@ -660,6 +660,24 @@ def test_errors_in_arrays_leave():
         assert run(np.zeros(9), np.arange(1, 10)) is not None
 
 
+def test_what_nobody_reads_warns():
+    asm = Assembling(x=array("f8", 1))
+
+    def body(i, last):
+        item = asm.load(asm.x, i)
+        asm.map("scalar_divide", item, item)
+        return [asm.map("log", item)]
+
+    asm.loop(asm.size(asm.x), [(scalar("f8"), np.float64(0))], body)
+    asm.map("sqrt", asm.x)
+    asm.reduce("sum", asm.map("divide", 1.0, asm.x), (0,))
+    run = check(asm.done(1), np.ones(4))
+    for value in (0.0, -1.0):
+        assert run(np.array([1, value, 1, 1])) is None
+    with np.errstate(all="ignore"):
+        assert run(np.zeros(4)) == (1,)
+
+
 def test_an_interrupt_ends_a_program():
     asm = Assembling(x=array("f8", 1), n=INT)
 

@@ -29,7 +29,7 @@ from capture.inductor.programs.accesses import (
 )
 from capture.inductor.programs.arrays import write_broadcast, write_permute, write_view
 from capture.inductor.programs.elements import write_scalar_map
-from capture.inductor.programs.facts import is_array
+from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
@@ -83,8 +83,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The memory of a loop node: of operands (None for literals and sizes), of results that are read, by number, of the copies
-    of operands that are written, and of the status."""
+    """The memory of a loop node: of operands (None for literals and sizes), of results that are read, by number, of the
+    copies of operands that are written, and of the status.
+    """
 
     operands: tuple[Place | None, ...]
     results: Mapping[int, Memory]
@@ -125,6 +126,7 @@ class _Kernel:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
         self.program: Program = node.params["program"]
         self.function = Function(self.program, unit, STEPS)
+        self.function.needed = find_needed(self.program, frozenset(bound.results))
         self.head = Lines()
         self.head.depth = 1
 
@@ -148,6 +150,7 @@ class _Kernel:
                 "leave:",
                 f"    status = {STATUS_LEAVE};",
                 "done:",
+                *self.keep_arrays(),
                 *free,
                 f"    {status} = status;",
             )
@@ -165,6 +168,11 @@ class _Kernel:
                 "}",
             ]
         )
+
+    def keep_arrays(self) -> list[str]:
+        """What is written is written, read or not: NumPy may warn of it."""
+        names = ", ".join(f'"r"({name})' for name in self.function.fixed_names)
+        return [f'    __asm__ volatile("" : : {names} : "memory");'] if self.function.raises else []
 
     def title(self) -> list[str]:
         title = f"{self.node.name}: the program {self.program.name}"

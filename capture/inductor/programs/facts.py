@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from capture.inductor.vocabulary import DEAR, RULES
 from capture.ir.graph import Node, iterate_nodes
-from capture.ir.program import STORES, Block, Program, RankedType
+from capture.ir.program import STORES, Block, Branch, Finish, Program, RankedType
 
 Owners = Mapping[Node, frozenset[str]]
 
@@ -55,6 +55,28 @@ def _flows(program: Program) -> Iterator[tuple[Node, Node]]:
             for node, value in zip(program.block(jump.target).parameters, jump.args, strict=True):
                 if is_array(value):
                     yield node, value
+
+
+def find_needed(program: Program, results: frozenset[int]) -> frozenset[Node]:
+    """The values that decide where control goes, what is written, or one of the ``results`` that are read; others may
+    be left out by a compiler."""
+    made_of = {step: tuple(iterate_nodes((step.args, tuple(step.params.values())))) for step in program.steps}
+    waiting: list[Node] = [value for step in program.steps if step.target in STORES for value in made_of[step]]
+    for block in program.blocks:
+        if isinstance(block.end, Branch):
+            waiting += iterate_nodes((block.end.condition,))
+        elif isinstance(block.end, Finish):
+            waiting += iterate_nodes(tuple(value for n, value in enumerate(block.end.values) if n in results))
+        for jump in block.jumps:
+            for node, value in zip(program.block(jump.target).parameters, jump.args, strict=True):
+                made_of[node] = made_of.get(node, ()) + tuple(iterate_nodes((value,)))
+    found: set[Node] = set()
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            waiting.extend(made_of.get(value, ()))
+    return frozenset(found)
 
 
 def find_users(program: Program) -> dict[Node, list[tuple[Block, int]]]:

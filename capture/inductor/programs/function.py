@@ -33,6 +33,10 @@ from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
 
 
+RAISING = frozenset({"map", "reduce", "matmul"})
+"""Steps of which NumPy may warn."""
+
+
 class Function:
     """Collects the lines of one program. ``steps`` writes each kind of step, ``finish`` the results."""
 
@@ -56,6 +60,8 @@ class Function:
         self.places: dict[tuple[str, str], str] = {}  # of the block: places along axes of sizes, and what they are
         self.counted = find_counted(program)
         self.limits = {name: self.variable("limit", "i64") for name in self.counted}
+        self.needed: frozenset[Node] = frozenset()
+        self.fixed_names: list[str] = []
         self.fixed: list[str] = []  # declarations of arrays of known sizes
         self.rings: list[tuple[str, str, int]] = []  # blocks that are made: names of block and room, how many
         self.labels = {block.name: f"{block.name}_{number}" for number, block in enumerate(program.blocks)}
@@ -108,6 +114,12 @@ class Function:
     def assign(self, node: Node, text: str) -> None:
         """The value of a step that is a number or scalar."""
         self.lines.add(f"{self.target(node)} = {text};")
+        self.keep(node)
+
+    def keep(self, node: Node) -> None:
+        """Have a value computed, also where nobody needs it."""
+        if self.raises and node not in self.needed and node.target in RAISING:
+            self.lines.add(f'__asm__ volatile("" : : "m"({self.target(node)})); /* computed for what it warns of */')
 
     def target(self, node: Node) -> str:
         """The variable of a number or scalar."""

@@ -72,6 +72,7 @@ class _Reduction:
             self.nest.expect(self.element)
             self.into(function.target(step))
             self.nest.settle()
+            function.keep(step)
             return
         sizes = ["1" if axis in self.axes else size for axis, size in enumerate(self.sizes)]
         if not self.keepdims:
@@ -217,6 +218,7 @@ def write_matmul(function: Function, step: Node) -> None:
     product = _Product(function, left, right, inner)
     if not isinstance(step.type, RankedType):
         product.dot(function.target(step), "0", "0")
+        function.keep(step)
         return
     sizes = (*left.sizes[:-1], *(right.sizes[-1:] if len(right.sizes) == 2 else ()))
     target = make(function, step.name, step.name, dtype, sizes, checked=False)
