@@ -19,7 +19,8 @@ one, and for each kernel
 its outermost loop, so that the executor may split it over threads; ``scratch`` is private to the thread. ``flags``
 has one word per entry of ``Plan.flags``; a kernel ORs the ``FLAG_*`` bits of what an op raised into its word.
 A kernel assumes nothing about the floating-point status on entry (the executor clears it). A unit whose kernels may
-run for long exports ``int (*capture_poll)(void)``, which the executor sets: it looks at signals.
+run for long exports ``int (*capture_poll)(void)``, which the executor sets: it looks at signals; one whose kernels need
+memory of a size that they find out ``capture_take`` and ``capture_give``: the executor's blocks.
 """
 
 from __future__ import annotations

@@ -269,6 +269,22 @@ parse_program(Program *program, PyObject *encoded)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* Set the unit's pointers to what its kernels may call. */
+static void
+lend_services(void *library)
+{
+    int (**poll)(void) = (int (**)(void))dlsym(library, "capture_poll");
+    char *(**take)(size_t) = (char *(**)(size_t))dlsym(library, "capture_take");
+    void (**give)(char *) = (void (**)(char *))dlsym(library, "capture_give");
+    if (poll != NULL) {
+        *poll = poll_signals;
+    }
+    if (take != NULL && give != NULL) {
+        *take = block_take;
+        *give = block_give;
+    }
+}
+
 /* Fill `program`, zeroed before. On failure what was filled is left to program_unload. */
 int
 program_load(Program *program, PyObject *encoded, const char *path)
@@ -278,10 +294,7 @@ program_load(Program *program, PyObject *encoded, const char *path)
         PyErr_Format(PyExc_OSError, "%s", dlerror());
         return -1;
     }
-    int (**poll)(void) = (int (**)(void))dlsym(program->library, "capture_poll");
-    if (poll != NULL) {
-        *poll = poll_signals;
-    }
+    lend_services(program->library);
     return parse_program(program, encoded);
 }
 

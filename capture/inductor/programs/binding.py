@@ -125,22 +125,28 @@ class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
         self.program: Program = node.params["program"]
-        self.function = Function(self.program, unit, STEPS)
-        self.function.needed = find_needed(self.program, frozenset(bound.results))
+        self.write()
+        settled = self.function.settle()
+        if settled:
+            self.write(settled)
+
+    def write(self, settled: Mapping[str, str] | None = None) -> None:
+        self.function = Function(self.program, self.unit, STEPS, settled)
+        self.function.needed = find_needed(self.program, frozenset(self.bound.results))
         self.head = Lines()
         self.head.depth = 1
-
-    def text(self) -> str:
         for number, parameter in enumerate(self.program.operands):
             self.take(number, parameter)
         self.function.build(self.finish)
+
+    def text(self) -> str:
         status = self.status()
         body = str(self.function.lines)
         head = "\n".join((*self.head.lines, *(f"    {line}" for line in self.function.declarations())))
         interrupt = (
             ["interrupt:", f"    status = {STATUS_INTERRUPTED};", "    goto done;"] if self.function.loops else []
         )
-        free = [f"    __builtin_free({ring}[{n}]);" for ring, _, count in self.function.rings for n in range(count)]
+        free = [f"    give_back({ring}[{n}]);" for ring, _, count in self.function.rings for n in range(count)]
         text = "\n".join(
             (
                 head,

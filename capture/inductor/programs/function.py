@@ -32,7 +32,6 @@ from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
 
-
 RAISING = frozenset({"map", "reduce", "matmul"})
 """Steps of which NumPy may warn."""
 
@@ -40,7 +39,13 @@ RAISING = frozenset({"map", "reduce", "matmul"})
 class Function:
     """Collects the lines of one program. ``steps`` writes each kind of step, ``finish`` the results."""
 
-    def __init__(self, program: Program, unit: CUnit, steps: Mapping[str, Callable[[Function, Node], None]]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        unit: CUnit,
+        steps: Mapping[str, Callable[[Function, Node], None]],
+        settled: Mapping[str, str] | None = None,
+    ) -> None:
         self.program, self.unit, self.steps = program, unit, steps
         self.count = 0
         self.lines = Lines()
@@ -60,6 +65,8 @@ class Function:
         self.places: dict[tuple[str, str], str] = {}  # of the block: places along axes of sizes, and what they are
         self.counted = find_counted(program)
         self.limits = {name: self.variable("limit", "i64") for name in self.counted}
+        self.settled = settled or {}
+        self.size_moves: dict[str, set[str]] = {}  # what jumps give to sizes and strides of parameters
         self.needed: frozenset[Node] = frozenset()
         self.fixed_names: list[str] = []
         self.fixed: list[str] = []  # declarations of arrays of known sizes
@@ -188,12 +195,12 @@ class Function:
         """An array that jumps bring: what of it is not certain is in variables."""
         pointer = self.variable(name, f"{C_TYPES[type.dtype]} *")
         sizes = tuple(
-            "1" if axis in type.ones else self.variable(f"{pointer}_n{axis}", "i64") for axis in range(type.ndim)
+            "1" if axis in type.ones else self.size_variable(f"{pointer}_n{axis}") for axis in range(type.ndim)
         )
         strides = ["0" if axis in type.ones else "" for axis in range(type.ndim)]
         if type.layout != ANY and strides and not strides[-1]:
             strides[-1] = "1"
-        strides = [stride or self.variable(f"{pointer}_s{axis}", "i64") for axis, stride in enumerate(strides)]
+        strides = [stride or self.size_variable(f"{pointer}_s{axis}") for axis, stride in enumerate(strides)]
         base = self.variable(f"{pointer}_base", "char *")
         asks = any(step.target == "which" for step in self.program.steps)
         identity = self.variable(f"{pointer}_is", "char *") if asks else "0"
@@ -242,6 +249,28 @@ class Function:
         self.lines.add(f"{self.labels[block.name]}_turn:;")
         self.lines.depth += 1
         self.jump(block, end.then)
+
+    def size_variable(self, name: str) -> str:
+        """The variable of a size or stride; the number itself where all jumps bring that one."""
+        variable = self.variable(name, "i64")
+        self.size_moves[variable] = set()
+        if variable in self.settled:
+            del self.variables[variable]
+        return self.settled.get(variable, variable)
+
+    def settle(self) -> dict[str, str]:
+        """The sizes and strides of parameters that are one literal whichever way control comes."""
+        values: dict[str, str | None] = dict.fromkeys(self.size_moves, "")
+        changed = True
+        while changed:
+            changed = False
+            for name, sources in self.size_moves.items():
+                found = {values[text] if text in values else text if text.isdigit() else None for text in sources}
+                found.discard("")
+                value = None if None in found or len(found) > 1 else next(iter(found), "")
+                if value != values[name]:
+                    values[name], changed = value, True
+        return {name: value for name, value in values.items() if value}
 
     def poll(self, block: Block, jump: Jump) -> None:
         """Before control goes back: look at signals where much has been done since the last look."""
@@ -298,6 +327,7 @@ class Function:
             yield target.identity, source.identity
         for mine, theirs in (*zip(target.sizes, source.sizes, strict=True), *_strides(target, source)):
             if mine in self.variables:
+                self.size_moves[mine].add(theirs)
                 yield mine, theirs
 
     def move(self, moves: Sequence[tuple[str, str]]) -> None:

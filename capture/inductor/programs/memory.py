@@ -25,12 +25,22 @@ SMALL = 2048
 
 _GROW = {
     "1_grow": """\
+/* Set by whoever loads this: blocks of memory, on a cache line, and whom to give them back to. */
+char *(*capture_take)(u64 bytes);
+void (*capture_give)(char *block);
+
+static void give_back(char *block)
+{
+    if (block)
+        capture_give(block);
+}
+
 /* Make a block at least this large; what it held is lost. Says whether there is no memory. */
 static __attribute__((noinline, cold)) int grow(char **block, i64 *room, i64 bytes)
 {
-    __builtin_free(*block);
+    give_back(*block);
     *room = bytes + (bytes >> 3);
-    *block = __builtin_malloc((u64)*room + 64);
+    *block = capture_take((u64)*room);
     if (!*block)
         *room = 0;
     return !*block;
@@ -77,6 +87,5 @@ def _block(
         function.lines.add(f"for ({which} = 0; {ring}[{which}] && ({shown}); {which}++)", "    ;")
     function.leave_if(f"{room}[{which}] < {bytes} && grow(&{ring}[{which}], &{room}[{which}], {bytes})")
     base = function.variable(f"{name}_base", "char *")
-    function.lines.add(f"{base} = {ring}[{which}];")
-    function.lines.add(f"{pointer} = ({ctype} *)(((u64){base} + 63) & ~(u64)63);")
+    function.lines.add(f"{base} = {ring}[{which}];", f"{pointer} = ({ctype} *){base};")
     return pointer, base
