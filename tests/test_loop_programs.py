@@ -1,0 +1,50 @@
+"""The corpus of loops at small size: as plain NumPy, bit for bit; how much of each program is captured is written down.
+
+What a change of ours improves or spoils is written down by ``python -m tests.benchmarks.loops.golden --update``.
+"""
+
+import pytest
+
+from tests.benchmarks.loops import PROGRAMS, SIZES, golden
+
+KNOWN = golden.read()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name):
+    """Results, changed arguments, types and warnings of two calls; graphs, breaks, loop nodes."""
+    found = golden.figures(golden.run(name))
+    assert found == KNOWN[name], "for the better? python -m tests.benchmarks.loops.golden --update"
+
+
+def test_the_corpus_is_whole():
+    assert list(KNOWN) == list(PROGRAMS)
+    assert len(PROGRAMS) >= 48
+
+
+def test_the_other_programs_are_one_graph_with_loop_nodes():
+    rest = {name: row for name, row in KNOWN.items() if row.graphs != 1 or row.breaks or not row.loops}
+    assert set(rest) == set(NOT_WHOLE), rest
+
+
+NOT_WHOLE = {
+    "gru": "a list that grows in the loop: unrolled",
+    "k_means": "a decision on a mask, rows chosen by it",
+    "lattice_boltzmann": "rolls by numbers out of arrays",
+    "life_cells": "an int that becomes a NumPy scalar of eight bits, or not",
+    "longest_common": "an int out of an array that a loop has filled, before another loop",
+    "mandelbrot_mask": "complex numbers: unrolled",
+    "spectral_heat": "complex numbers: unrolled",
+    "viterbi": "a column chosen by an element of an array, before the loops",
+    "welford": "the least and largest of a stream begin as Python floats and become scalars",
+}
+"""Programs that are not one graph without breaks, and what stands in the way; the table says how much is captured."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_arguments_are_made_anew_and_equal(name):
+    program = PROGRAMS[name]
+    first, second = program.arguments("small"), program.arguments("small")
+    assert repr(first) == repr(second)
+    assert all(a is not b for a, b in zip(first, second, strict=True) if hasattr(a, "dtype"))
+    assert all(len(getattr(program, size)) == len(program.small) for size in SIZES)
