@@ -1,4 +1,4 @@
-"""Speed, as ratios in one run: ``python -m tests.benchmarks [--quick] [--dynamic] [--only NAME …] [--write FILE]``.
+"""Speed, as ratios in one run: ``python -m tests.benchmarks [--quick] [--dynamic | --loops] [--only NAME …]``.
 
 Prints, for each program and size, NumPy's time and how many times as fast each contender is (a dash with the reason
 below the table where one fails), then compile times (cold and with a warm cache, in new processes), then the
@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from tests.benchmarks import dynamic, peers
+from tests.benchmarks.loops import SIZES as LOOP_SIZES
+from tests.benchmarks.loops import timing
 from tests.benchmarks.measure import Outcome, race
 from tests.benchmarks.programs import PROGRAMS, Program
 
@@ -31,6 +33,8 @@ def main() -> int:
     options = _arguments()
     if options.dynamic:
         return _report([_machine(), "", *dynamic.compare(options)], options)
+    if options.loops:
+        return _report([_machine(), "", *timing.compare(options)], options)
     lines = [_machine(), ""]
     rows, failures = _programs(options)
     lines += [*_table(rows, options.peers), "", *_summary(rows, options.peers), ""]
@@ -55,6 +59,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--peers", nargs="*", default=peers.installed(), help="contenders, besides numpy and capture")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each program and size")
     parser.add_argument("--dynamic", action="store_true", help="compare open sizes with known ones instead")
+    parser.add_argument("--loops", action="store_true", help="the corpus of loops instead")
+    parser.add_argument("--size", default="medium", choices=LOOP_SIZES, help="of the programs of loops")
     parser.add_argument("--quick", action="store_true", help="small sizes, a tenth of the time, no peers")
     parser.add_argument("--write", help="also write the report to this file")
     options = parser.parse_args()

@@ -26,11 +26,11 @@ def capture(function: Function) -> Function:
     return capture.compile(function, options={"threads": THREADS, "strict": True})
 
 
-def numba(function: Function) -> Function:
+def numba(function: Function, parallel: bool = True) -> Function:
     import numba
 
     numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
-    jit = numba.njit(parallel=True, error_model="numpy")
+    jit = numba.njit(parallel=parallel, error_model="numpy")
     helpers = {
         name: jit(value)
         for name, value in function.__globals__.items()
