@@ -41,7 +41,7 @@ from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, numbers, operations
-from capture.frames.values.arrays import graph_value
+from capture.frames.values.arrays import ScalarValue, graph_value
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
@@ -604,11 +604,7 @@ class Tracer:
         if self.inside is not None:
             return self.inside.call_known(callee.value, args, kwargs)
         found = [arg.looked_at for arg in args]
-        if kwargs or not any(isinstance(arg, ComputedNumber) for arg in found):
-            return None
-        if not all(isinstance(arg, ComputedNumber | Constant | NumberValue) for arg in found):
-            return None
-        if callee.value not in NUMERIC:
+        if kwargs or not _computes_number(callee.value, found):
             return None
         return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
 
@@ -647,6 +643,14 @@ class Tracer:
     def check_size(self) -> None:
         if len(self.graph) > LARGEST:
             raise GraphBreak(f"the graph has more than {LARGEST} nodes", "size")
+
+
+def _computes_number(function: Any, args: Sequence[Value]) -> bool:
+    """Whether a builtin gives a number of one that the graph has computed."""
+    if len(args) == 1 and isinstance(args[0], ScalarValue):
+        return function in (int, float)
+    numbers_only = all(isinstance(arg, ComputedNumber | Constant | NumberValue) for arg in args)
+    return numbers_only and any(isinstance(arg, ComputedNumber) for arg in args) and function in NUMERIC
 
 
 MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {

@@ -225,6 +225,13 @@ def float_of_sum(x, y):
     return x * float(x.sum()) + y
 
 
+def test_a_number_made_of_a_scalar_is_in_the_graph():
+    run = captured(float_of_sum, fullgraph=True)
+    run(numbers(3), numbers(3))
+    run(numbers(3) - 5, numbers(3))
+    assert run.graphs == 1
+
+
 BROKEN = {
     prints: (2, ["call"]),
     unknown: (2, ["call"]),
@@ -232,7 +239,6 @@ BROKEN = {
     prints_in_helper: (3, ["call"]),  # x + 1 and the first sum; the product; the difference
     formats: (2, ["python"]),
     in_a_loop: (3, ["call", "loop"]),  # the first round; the body of all others; what follows
-    float_of_sum: (2, ["python"]),
 }
 
 

@@ -86,7 +86,8 @@ class Computing(Indexing):
     def _still_either(self, symbol: str, left: Value, right: Value) -> Value:
         """A number as long as its operands are: in 64 bits both compute the same, and leave for what differs."""
         both = [value for value in (left, right) if isinstance(value, EitherValue)]
-        alike = all(value.type.dtype in _AS_PYTHON[value.python] for value in both)
+        exact = symbol in COMPARISONS and all(value.python is int for value in both)
+        alike = exact or all(value.type.dtype in _AS_PYTHON[value.python] for value in both)
         if not alike or symbol not in ("+", "-", "*", "/", *COMPARISONS):
             raise GraphBreak(MEETS, "loop")
         strong = [InsideScalar(value.node) if isinstance(value, EitherValue) else value for value in (left, right)]

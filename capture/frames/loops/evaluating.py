@@ -311,14 +311,14 @@ class Inside(Calling):
 
     def _entered_stream(self, block: OpenBlock, place: Any, ways: Sequence[Arrival], values: Sequence[Value]) -> Value:
         """The iterator of a ``for`` loop, its position being a parameter."""
-        streams = [self.stream(value) for value in values]
-        if len(streams) != 1:
-            raise GraphBreak("a loop that is entered in several ways", "loop")
+        if any(value is not values[0] for value in values):
+            raise GraphBreak("a loop whose iterator comes in several ways", "loop")
+        stream = self.stream(values[0])
         parts = [
-            self._guessed(block, place, ("stream", number), ways, [part], "i")
-            for number, part in enumerate(streams[0].parts)
+            self._guessed(block, place, ("stream", number), ways, [part] * len(ways), "i")
+            for number, part in enumerate(stream.parts)
         ]
-        return streams[0].at(parts)
+        return stream.at(parts)
 
     def _close(self, head: int, backs: list[Arrival]) -> None:
         """The ways back to a head hand over the next round's values; a guess that is too narrow is widened."""

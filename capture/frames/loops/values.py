@@ -400,7 +400,7 @@ def joined(one: Kind | None, other: Kind | None) -> Kind | None:
 
 def _turns_into(python: type, dtype: np.dtype) -> bool:
     """Whether a Python number may be kept as a scalar of the dtype: what computes with both cannot tell them apart."""
-    return dtype.kind in {bool: "b", int: "if", float: "f"}[python]
+    return dtype.kind in {bool: "b", int: "iuf", float: "f"}[python]
 
 
 def _inside(tracer: Tracer) -> Inside:
