@@ -6,6 +6,7 @@ for what programs cannot do, None where the ordinary rules for constants apply.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -74,7 +75,14 @@ class Calling(Computing):
             return None
         if kwargs and function not in (enumerate, zip):
             raise GraphBreak(f"{function.__name__} with keywords inside a loop", "call")
-        return row(self, *found, **kwargs)
+        return self._by_row(row, function.__name__, found, kwargs)
+
+    def _by_row(self, row: Row, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        try:
+            inspect.signature(row).bind(self, *args, **kwargs)
+        except TypeError:
+            raise GraphBreak(f"{name} with these arguments inside a loop", "call") from None
+        return row(self, *args, **kwargs)
 
     def call_op(
         self, op: ops.Op | None, args: Sequence[Value], kwargs: Mapping[str, Value], instead: Any = None
@@ -86,10 +94,7 @@ class Calling(Computing):
             raise GraphBreak(f"a call of {instead} inside a loop", "call")
         row = _OPS.get(op.name)
         if row is not None:
-            try:
-                return row(self, *found, **named)
-            except TypeError:
-                raise GraphBreak(f"{op.name} with these arguments inside a loop", "call") from None
+            return self._by_row(row, op.name, found, named)
         out = named.pop("out", None)
         if isinstance(out, Constant) and out.value is None:
             out = None
