@@ -143,14 +143,14 @@ def _run_backend(backend: backends.Backend, graph: Graph, inputs: tuple[Any, ...
         return Pending(backend, graph, inputs).run
     start = time.perf_counter()
     try:
-        return _observed(graph, backend(graph, inputs), time.perf_counter() - start)
+        return _observed(graph, backend, backend(graph, inputs), time.perf_counter() - start)
     except (ToolchainError, BackendError):
         raise
     except Exception as error:
         raise BackendError(f"the backend failed on graph {graph.name}: {type(error).__name__}: {error}") from error
 
 
-def _observed(graph: Graph, runner: Runner, seconds: float) -> Runner:
+def _observed(graph: Graph, backend: backends.Backend, runner: Runner, seconds: float) -> Runner:
     """Report what became of a graph; with ``config.verify``, a runner that is compared with NumPy."""
     log.emit("perf", lambda: f"graph {graph.name}: {len(graph)} nodes, backend {seconds * 1e3:.1f} ms")
     if (plan := getattr(runner, "plan", None)) is not None:
@@ -159,7 +159,7 @@ def _observed(graph: Graph, runner: Runner, seconds: float) -> Runner:
     if config.verify:
         from capture.verified import Verified
 
-        return Verified(graph, runner)
+        return Verified(graph, runner, backend)
     return runner
 
 

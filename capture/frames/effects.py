@@ -13,24 +13,27 @@ so what may leave it (an extern call) never follows such a write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from capture import config
 from capture.frames.breaks import GraphBreak
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, region, root
+from capture.ir.ops import assigning
 from capture.ir.ops.assigning import Assigned, assigned
 from capture.ir.passes.aliasing import is_late
 from capture.ir.passes.check_bounds import places_to_check
 from capture.ir.sizes import asking
-from capture.ir.types import ArrayType, NumberType
+from capture.ir.types import ArrayType, NumberType, ObjectType
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
     from capture.frames.values.arrays import ArrayValue, GraphValue
     from capture.frames.values.base import Value
+    from capture.frames.values.draws import GeneratorValue
     from capture.frames.values.numbers import NumberValue
     from capture.ir.ops.advanced import Places
 
@@ -105,7 +108,7 @@ class Memory:
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
-        self.inputs: dict[Node, GraphValue | NumberValue] = Settled()
+        self.inputs: dict[Node, GraphValue | NumberValue | GeneratorValue] = Settled()
         self.versions: dict[Node, Node] = {}
         self.late: dict[Node, Node] = {}  # input -> the node that it was renamed to
 
@@ -150,8 +153,15 @@ class Memory:
         self.tracer.journal.put(self.inputs, node, value)
         return node
 
-    def number(self, value: NumberValue, type: NumberType) -> Node:
-        """A new input for a Python number."""
+    def object(self, value: GeneratorValue, type: ObjectType) -> Node:
+        """The input for a generator of random numbers."""
+        for node, known in self.inputs.items():
+            if isinstance(node.type, ObjectType) and known.source == value.source:
+                return node
+        return self.number(value, type)
+
+    def number(self, value: NumberValue | GeneratorValue, type: NumberType | ObjectType) -> Node:
+        """A new input for a Python number, or for another object."""
         name = value.source.name() if value.source is not None else "number"
         node = self.tracer.graph.placeholder(name, type)
         self.tracer.journal.put(self.inputs, node, value)
@@ -193,6 +203,8 @@ class Memory:
             self.rename(owner, self.tracer.graph.call("copy", owner))
             place = self.tracer.graph.view(self.versions[owner], region(place))
             owner = buffer(place)
+        if places is not None and not assigning.COPIES_WHAT_OVERLAPS:
+            self._require_own_memory(owner, (value, *places.indices))
         if places is None and isinstance(value, Node) and root(value) is root(place) and region(value) == region(place):
             return  # x[1:] += y stores the view once more into its own place
         try:
@@ -249,6 +261,11 @@ class Memory:
         if low < other_high and other_low < high:
             raise GraphBreak(f"{value.describe()} is written and may share memory with {other.describe()}", "overlap")
 
+    def _require_own_memory(self, owner: Node, operands: Sequence[Any]) -> None:
+        """Refuse what this NumPy computes from what it has just written."""
+        if any(isinstance(operand, Node) and buffer(operand) is owner for operand in operands):
+            raise GraphBreak("places or values share memory with what is written there", "overlap")
+
     def require_order(self, nodes: list[Node]) -> None:
         """Refuse what may leave the region after a write that the caller can see."""
         if self.is_seen_writing() and any(map(may_leave, nodes)):
@@ -264,4 +281,6 @@ def may_leave(node: Node) -> bool:
         return False
     if isinstance(node.op.lower, ops.Leave):
         return is_late(node.args[0])
+    if config.math == "numpy" and isinstance(node.op.lower, ops.Decompose):
+        return True  # sums in it are calls of NumPy
     return isinstance(node.op.lower, ops.Extern | ops.Loop) or any(is_late(index) for index, _ in places_to_check(node))

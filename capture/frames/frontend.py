@@ -39,6 +39,7 @@ from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NeedsNative
 from capture.frames.values.binding import why_not_inline
+from capture.frames.values.draws import GeneratorValue, undoing
 from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Graph, Node
 from capture.ir.passes.warnings import may_warn
@@ -264,13 +265,13 @@ class _Compilation:
         if self.graph is None:
             return None
         examples = tuple(self._input(node).example for node in self.graph.placeholders)
-        runner = self.settings.backend(self.graph, examples)
+        runner = undoing(self.graph, self.settings.backend(self.graph, examples))
         self.settings.record.graphs.append(self.graph)
         self.settings.record.sizes.append(self.trace.sizes)
         self.settings.record.runners.append(runner)
         return runner
 
-    def _input(self, node: Node) -> GraphValue | NumberValue:
+    def _input(self, node: Node) -> GraphValue | NumberValue | GeneratorValue:
         return self.trace.memory.inputs[node]
 
     def _guards(self) -> tuple[Guard, ...]:
@@ -430,7 +431,7 @@ def with_presence(guards: Sequence[Guard], loaded: Sequence[Source]) -> tuple[Gu
     return (*facts, *(guard for source, guard in found.items() if source not in known))
 
 
-def _source(value: GraphValue | NumberValue) -> Source:
+def _source(value: GraphValue | NumberValue | GeneratorValue) -> Source:
     assert value.source is not None
     return value.source
 

@@ -15,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from capture.inductor.csource import CUnit
-from capture.inductor.loops import Memory, Reduction
+from capture.inductor.loops import Loop, Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, known_size, lower
 from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
 from capture.inductor.nest import Nest, build_nest
+from capture.inductor.numpy_loops import LoopKey, addresses_of
 from capture.inductor.overlap import copy_moved_memory
 from capture.inductor.plan import (
     ExternStep,
@@ -39,7 +42,7 @@ from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, product
-from capture.ir.types import ArrayType, NumberType
+from capture.ir.types import ArrayType, NumberType, ObjectType
 
 Partials = dict[Nest, dict[Reduction, list[Memory]]]
 
@@ -54,13 +57,15 @@ def compile_graph(graph: Graph, options: Mapping[str, Any] | None = None) -> Any
 
     with config.applied(config.with_options(options or {})):
         found = toolchain.find()
-        plan = plan_graph(graph, simd_math=found.simd_math)
+        plan = plan_graph(graph, simd_math=found.simd_math, exact=config.math == "numpy")
         return executor.load(plan, str(cache.load(plan.source, found)))
 
 
-def plan_graph(graph: Graph, *, simd_math: bool = True) -> Plan:
-    """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions."""
-    return _plan(schedule(lower(prepare(graph))), simd_math)
+def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False) -> Plan:
+    """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
+    ``exact``: NumPy's loops compute them.
+    """
+    return _plan(schedule(lower(prepare(graph), exact=exact)), simd_math)
 
 
 def prepare(graph: Graph) -> Graph:
@@ -82,8 +87,10 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
             numbers.choose(symbol, choice)
     _allocate_late([*lowered.memory.values(), *_states(partials)], numbers)
     memories, offsets, arena = _place(scheduled, nests, partials)
+    loops = _add_loops(nests.values(), memories)
     flagged = flagged_nodes(list(nests.values()), lowered.order)
     rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
+    rendered.unit.loops = loops
     rendered.unit.forms = frozenset(name for nest in nests.values() for name in nest.forms)
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])
@@ -110,6 +117,19 @@ def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
         writes=bool(written),
         kernels=tuple(_info(nest, rendered) for nest in nests.values()) + tuple(rendered.programs_shown()),
     )
+
+
+def _add_loops(nests: Iterable[Nest], memories: list[Memory]) -> dict[LoopKey, str]:
+    """C of each loop of NumPy's that kernels call; their addresses are in one more buffer, a constant."""
+    used = dict.fromkeys(
+        (value.data.name, value.dtype) for nest in nests for value in nest.values if isinstance(value.data, Loop)
+    )
+    if not used:
+        return {}
+    addresses = np.array([addresses_of(name, dtype) for name, dtype in used], np.uintp)
+    table = Memory("loops", "constant", addresses.dtype, addresses.shape, (3, 1), addresses, len(memories))
+    memories.append(table)
+    return {key: f"(const Loop *)buffers[{table.number}] + {row}" for row, key in enumerate(used)}
 
 
 def _states(partials: Partials) -> Iterable[Memory]:
@@ -305,6 +325,8 @@ def _view(node: Node, lowered: Lowered, numbers: Numbers) -> View:
 
 def _input(node: Node, written: bool) -> Input:
     type = node.type
+    if isinstance(type, ObjectType):
+        return Input("object")
     if not isinstance(type, ArrayType):
         return Input(type.python.__name__)
     return Input("scalar" if type.scalar else "array", type.dtype, type.ndim, written)

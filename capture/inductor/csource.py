@@ -15,8 +15,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from capture.inductor.helpers import HALF_TEXTS, MATH_USED, helper_text, state_helper
+from capture.inductor.helpers import (
+    HALF_TEXTS,
+    IN_DOUBLE,
+    LOOP,
+    MATH_USED,
+    helper_text,
+    loop_helper,
+    one_helper,
+    state_helper,
+)
 from capture.inductor.loops import Access, Memory, Value
+from capture.inductor.numpy_loops import LoopKey
 from capture.inductor.vocabulary import C_TYPES, HALF, RULES
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, to_c
@@ -57,6 +67,7 @@ class CUnit:
     number_reads: dict[str, str] = field(default_factory=dict)  # C that reads a named size at each call
     unit_steps: frozenset[str] = frozenset()  # strides that are 1 in most calls
     forms: frozenset[str] = frozenset()  # what kernels choose, and have a form of their own for where it is 1
+    loops: dict[LoopKey, str] = field(default_factory=dict)  # C that finds each loop of NumPy's in use
     helpers: dict[str, str] = field(default_factory=dict)
     math: dict[str, int] = field(default_factory=dict)
 
@@ -74,15 +85,24 @@ class CUnit:
             return
         rule, dtype = RULES[value.op], value.args[-1].dtype
         if dtype.kind == "f":
+            suffix = "f" if dtype == np.float32 and rule.name not in IN_DOUBLE else ""
             for name in (rule.math, *MATH_USED.get(rule.name, ())):
                 if name:
-                    self.math[name + ("f" if dtype == np.float32 else "")] = max(
+                    self.math[name + suffix] = max(
                         1, rule.arity if rule.math == name else 1
                     )
             if rule.name in ("floor_divide", "remainder"):
                 self.math["fmodf" if dtype == np.float32 else "fmod"] = 2
         if rule.helper(dtype):
             self.helpers[f"{rule.name}_{C_TYPES[dtype]}"] = helper_text(rule.name, dtype)
+
+    def use_loop(self, arity: int, one: str) -> str:
+        """The function that calls a loop of NumPy's, for a single element of the type ``one`` or for a run of them."""
+        name = f"{LOOP}{arity}"
+        self.helpers[name] = loop_helper(name, arity)
+        if one:
+            self.helpers[f"{name}_{one}"] = one_helper(name, arity, one)
+        return f"{name}_{one}" if one else name
 
     def use_half(self) -> None:
         """Note the conversions of float16."""

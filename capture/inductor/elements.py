@@ -63,7 +63,7 @@ class Elements:
         sizes = enumerate(group.axes)
         self.symbols = [Symbol(f"i{n}", 0, max(s - 1, 0) if isinstance(s, int) else None) for n, s in sizes]
         self.axes = frozenset(self.symbols)
-        self.builder = Builder(axes=self.axes)
+        self.builder = Builder(axes=self.axes, exact=self.lowered.exact)
         self.reductions: list[Reduction] = []
         self.totals: dict[Unit, Value] = {}
         self.writes: list[Write] = []
@@ -175,6 +175,7 @@ class Elements:
         assert isinstance(lowering, Pointwise)
         builder.node = None if QUIET in node.op.tags else node
         builder.index_of = index.__getitem__
+        builder.still = tuple(not (isinstance(operand, Node) and shape_of(operand)) for operand in node.args)
         dtypes = loop_dtypes(node) if node.args else ()
         operands = [
             self.operand(operand, broadcast_index(index, shape_of(node), shape_of(operand)), dtype)

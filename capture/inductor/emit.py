@@ -7,8 +7,8 @@ and notes what each operation raised; *combine* merges the chunks of split reduc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from capture.inductor.checking import check, suspicion
 from capture.inductor.combining import (
@@ -22,15 +22,20 @@ from capture.inductor.combining import (
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
 from capture.inductor.elements import Write
+from capture.inductor.helpers import LOOP
 from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest
+from capture.inductor.staging import PIECE, Stage, is_call, stages
 from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
-from capture.ir.shapes import Expr, Size, minimum, product
+from capture.ir.shapes import Expr, Size, Symbol, minimum, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
 
 MOST_VECTOR_CHECKS = 32
 """Operations that a vectorised loop may check; to vectorise more would take the compiler too long."""
+
+Run = tuple[Symbol, str, str]
+"""Neighbouring elements: their axis, the first of them and how many they are, in C."""
 
 LIGHT = 0.25
 """Nanoseconds per element up to which a sum is bound by the latency of its additions."""
@@ -162,6 +167,8 @@ class Body:
             return f"{text} != 0" if value.dtype.kind == "b" else text
         if value.op == "index":
             return self.unit.size(value.data)
+        if is_call(value):
+            return self.call_for_one(value)
         self.unit.use(value)
         operands = tuple(map(self.name, value.args))
         if value.node is not None and value.args[0].dtype.kind == "f" and all(a.op == "constant" for a in value.args):
@@ -191,6 +198,8 @@ class Body:
 
     def note(self, value: Value) -> None:
         """What an operation raises: a suspicion in the fast form, a flag in the others."""
+        if is_call(value):
+            return  # the call has told
         if self.mode != FAST:
             text = check(value, self.name, self.unit)
             self.lines.add(f"{self.gathers(self.unit.flags[value.node])} |= {text};")
@@ -208,6 +217,8 @@ class Body:
         """Vectorise the loop that starts at line ``mark``; what it gathers are reductions."""
         lines = self.lines.lines
         text = "\n".join(lines[mark:])
+        if LOOP in text:
+            return
         gathered = [name for name in ("suspect", *self.noted) if f" {name} |=" in text]
         if gathered:
             clauses += f" reduction(|:{', '.join(gathered)})"
@@ -335,15 +346,23 @@ class Body:
                 lines.add(f"const i64 part_end = MINIMUM(part + {PAIRWISE}, {end});")
                 states.begin_block()
                 begin, end = "part", "part_end"
-            mark = len(lines.lines)
-            symbol = last.symbol.name
-            with lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}{self.goes_on()}; {symbol}++)"):
-                self.elements(phase, states)
-            if states.is_vector and not self.is_serial():
-                self.pragma(mark, states.clauses(checked))
+            if self.calls_loops(phase):
+                self.pieces(phase, states, begin, end)
+            else:
+                with self.vector_loop(begin, end, states, states.clauses(checked)):
+                    self.elements(phase, states)
             states.end_block()
         for reduction in reductions:
             states.finish(reduction, self.gathered(reduction), declare)
+
+    @contextmanager
+    def vector_loop(self, begin: str, end: str, states: RowStates, clauses: str) -> Iterator[None]:
+        """The innermost loop of a pass over a row."""
+        symbol, mark = self.nest.inner[-1].symbol.name, len(self.lines.lines)
+        with self.lines.block(f"for (i64 {symbol} = {begin}; {symbol} < {end}{self.goes_on()}; {symbol}++)"):
+            yield
+        if states.is_vector and not self.is_serial():
+            self.pragma(mark, clauses)
 
     def is_light(self, phase: int) -> bool:
         """Whether a pass does little else than add."""
@@ -414,8 +433,12 @@ class Body:
             with ExitStack() as stack:
                 for axis in nest.inner:
                     stack.enter_context(lines.block(self.axis_loop(axis)))
-                with self.lane_loop():
-                    self.elements(phase, states)
+                if self.calls_loops(phase):
+                    assert self.lane is not None
+                    self.staged(phase, states, lambda _: self.lane_loop(), "lane", (self.lane, "block", "lanes"))
+                else:
+                    with self.lane_loop():
+                        self.elements(phase, states)
                 states.end_row()
             self.each_lane(states.finish({r: self.gathered(r) for r in reductions}))
 
@@ -424,14 +447,109 @@ class Body:
             with self.lines.block("for (i64 lane = 0; lane < lanes; lane++)"):
                 self.lines.add(*statements)
 
-    def elements(self, phase: int, states: RowStates | LaneStates) -> None:
-        """The innermost statements of a pass."""
+    # calls of NumPy's loops: a pass over a piece after the other, in stages ---------------------------------------
+    def calls_loops(self, phase: int) -> bool:
+        """Whether NumPy's loops work on pieces in this pass; steps that need the one before call them one by one."""
+        return not self.is_serial() and any(map(is_call, self.nest.needed(self.nest.roots(phase), phase)))
+
+    def pieces(self, phase: int, states: RowStates, begin: str, end: str) -> None:
+        checked = self.mode == CHECKED
+        with self.lines.block(f"for (i64 piece = {begin}; piece < {end}; piece += {PIECE})"):
+            self.lines.add(f"const i64 piece_end = MINIMUM(piece + {PIECE}, {end});")
+
+            def loop(is_last: bool) -> AbstractContextManager[None]:
+                return self.vector_loop("piece", "piece_end", states, states.clauses(checked) if is_last else "")
+
+            symbol = self.nest.inner[-1].symbol
+            self.staged(phase, states, loop, f"{symbol.name} - piece", (symbol, "piece", "piece_end - piece"))
+
+    def staged(
+        self,
+        phase: int,
+        states: RowStates | LaneStates,
+        loop: Callable[[bool], AbstractContextManager[None]],
+        place: str,
+        run: Run,
+    ) -> None:
+        """The stages of a pass over one run of elements: a piece of a row, or the lanes of a block."""
         nest = self.nest
-        for value in nest.needed(nest.roots(phase), phase):
-            if nest.saved.get(value, phase) < phase:
+        roots = [*nest.roots(phase), *(value for value, first in nest.saved.items() if first == phase)]
+        values = nest.needed(roots, phase)
+        ready = [v for v in values if nest.saved.get(v, phase) < phase and not isinstance(nest.saves, Expr)]
+        dense = {value for value in values if self.is_dense(value, run[0])}
+        for stage in stages(values, roots, ready, dense):
+            with loop(not stage.calls) if stage.computes or stage.keeps or not stage.calls else nullcontext():
+                for value in stage.loads:
+                    text = f"{self.piece(value)}[{place}]"
+                    self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {text};")
+                if stage.calls:
+                    self.compute_all(stage.computes, phase)
+                    for value in stage.keeps:
+                        self.lines.add(f"{self.piece(value)}[{place}] = {self.name(value)};")
+                else:
+                    self.elements(phase, states, stage)
+            for call in stage.calls:
+                self.call_for_piece(call, dense, run)
+
+    def is_dense(self, value: Value, axis: Symbol) -> bool:
+        """Whether the elements of a run are neighbours in memory, and stay what they are."""
+        if value.op != "load" or value.args or value in self.backups:
+            return False
+        steps = [stride for symbol, stride in value.data.strides if symbol == axis]
+        return steps == [1] and not isinstance(value.data.rest, Expr)
+
+    def piece(self, value: Value) -> str:
+        """The array with a value for each element of a piece, or each lane."""
+        return self.scratch.array(f"{self.local(value)}_piece", value.dtype, max(PIECE, self.nest.width))
+
+    def call_for_piece(self, call: Value, dense: set[Value], run: Run) -> None:
+        axis, first, count = run
+        operands: list[str] = []
+        before: dict[str, None] = {}
+        for number, (arg, still) in enumerate(zip(call.args, call.data.still, strict=True)):
+            size = arg.dtype.itemsize
+            if still:
+                before[f"const {C_TYPES[arg.dtype]} same_{number} = {self.name(arg)};"] = None
+                operands.append(f"&same_{number}, 0")
+            elif arg in dense:
+                before[f"const i64 {axis.name} = {first};"] = None
+                operands.append(f"&{self.unit.element(arg.data)}, {size}")
+            else:
+                operands.append(f"{self.piece(arg)}, {size}")
+        results = (self.piece(call), f"{call.dtype.itemsize}", count)
+        with self.lines.block() if before else nullcontext():
+            self.lines.add(*before, f"{self.call_text(call, '', [*operands, *results])};")
+
+    def call_for_one(self, call: Value) -> str:
+        """The C of a single value."""
+        steps = [0 if still else arg.dtype.itemsize for arg, still in zip(call.args, call.data.still, strict=True)]
+        operands = [f"{self.name(arg)}, {step}" for arg, step in zip(call.args, steps, strict=True)]
+        return self.call_text(call, C_TYPES[call.dtype], operands)
+
+    def call_text(self, call: Value, one: str, operands: Sequence[str]) -> str:
+        """A call for one element of the type ``one``, or for a run of elements."""
+        name = self.unit.use_loop(len(call.args), one)
+        loop = self.unit.loops[call.data.name, call.dtype]
+        flags = "0" if self.mode == FAST else f"&{self.gathers(self.unit.flags[call.node])}"
+        return f"{name}({', '.join((loop, *operands, flags))})"
+
+    def is_saved_before(self, value: Value, phase: int) -> bool:
+        """Whether an earlier pass has kept the value; calls are made again where that depends on sizes."""
+        is_certain = not (is_call(value) and isinstance(self.nest.saves, Expr))
+        return is_certain and self.nest.saved.get(value, phase) < phase
+
+    def compute_all(self, values: Sequence[Value], phase: int) -> None:
+        for value in values:
+            if self.is_saved_before(value, phase):
                 self.lines.add(f"const {local_type(value.dtype)} {self.local(value)} = {self.saved_text(value)};")
-                continue
-            self.compute(value)
+            else:
+                self.compute(value)
+
+    def elements(self, phase: int, states: RowStates | LaneStates, stage: Stage | None = None) -> None:
+        """The innermost statements of a pass, or of its last stage."""
+        nest = self.nest
+        self.compute_all(stage.computes if stage else nest.needed(nest.roots(phase), phase), phase)
+        for value in (*stage.loads, *stage.computes) if stage else nest.needed(nest.roots(phase), phase):
             if nest.saved.get(value) == phase:
                 count = minimum(self.items(value), MOST_SAVED)
                 array = self.scratch.array(f"{self.local(value)}_saved", value.dtype, count)

@@ -10,9 +10,8 @@ In: a ``Plan`` and the path of the shared object made from its source. Out: an `
 Details the plan leaves open: an input of kind ``scalar`` has no numbers, its value is in its buffer only. An
 input of the wrong type, dtype or ndim is a TypeError; unaligned data, a written input that is read-only and an
 int beyond int64 make the call exit. So does an extern call in which NumPy would warn of a floating-point error: plain
-Python then warns, in order and at the user's line (but for plans that write inputs, where NumPy warns as it is
-called). Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after inputs may have been written,
-propagate.
+Python then warns, in order and at the user's line (but once an input has been written, NumPy warns as it is called).
+Exceptions that are no ``Exception`` (Ctrl-C), and all exceptions after inputs may have been written, propagate.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -53,7 +52,7 @@ _errstate = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 Executor = _executor.Executor
 
 # The values of the enumerations in executor.h.
-_INPUT_KINDS = {"array": 0, "scalar": 1, "bool": 2, "int": 3, "float": 4}
+_INPUT_KINDS = {"array": 0, "scalar": 1, "bool": 2, "int": 3, "float": 4, "object": 5}
 _BUFFER_KINDS = {"input": 0, "constant": 1, "arena": 2, "output": 3, "extern": 4}
 _LITERAL, _VIEW, _TUPLE, _LIST = range(4)
 _ANY, _ARRAY, _SCALAR = range(3)
@@ -199,7 +198,7 @@ def _encode(plan: Plan) -> tuple[Any, ...]:
     return (
         tuple(map(_encode_input, plan.inputs, _first_numbers(plan))),
         tuple(_encode_buffer(buffer, forms.get(id, _ANY)) for id, buffer in enumerate(plan.buffers)),
-        tuple(_encode_step(step, plan.writes) for step in plan.steps),
+        tuple(map(_encode_step, plan.steps, _after_writes(plan.steps))),
         tuple(map(_encode_item, plan.results)),
         tuple(plan.constants),
         plan.number_count,
@@ -239,7 +238,15 @@ def _encode_item(value: Any) -> tuple[int, Any]:
     return _LITERAL, value
 
 
-def _encode_step(step: Step, writes: bool) -> tuple[Any, ...]:
+def _after_writes(steps: Sequence[Step]) -> Iterator[bool]:
+    """For each step whether an input may be written before it."""
+    written = False
+    for step in steps:
+        yield written
+        written |= isinstance(step, KernelStep) and step.writes
+
+
+def _encode_step(step: Step, written: bool) -> tuple[Any, ...]:
     """What comes first tells the kinds apart: a name, a number, a function."""
     if isinstance(step, KernelStep):
         return step.symbol, step.extent, step.work, step.grain, step.scratch, step.writes
@@ -250,7 +257,7 @@ def _encode_step(step: Step, writes: bool) -> tuple[Any, ...]:
     arguments = (*step.args, *(value for _, value in step.kwargs))
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)
-    function = step.function if writes else _raising(step.function)
+    function = step.function if written else _raising(step.function)
     return function, tuple(map(_encode_item, arguments)), names, _all_results(step), single
 
 

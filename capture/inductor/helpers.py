@@ -113,20 +113,27 @@ static inline {T} {name}({T} a, {T} low, {T} high)
 }}
 """,
     ("logaddexp", "f"): """\
+/* In double also for floats. `lost` is what rounding has taken from the size of the difference. */
 static inline {T} {name}({T} a, {T} b)
 {{
-    const {T} difference = a - b, larger = difference > 0 ? a : b;
-    const {T} sum = larger + log1p{f}(exp{f}(-__builtin_fabs{f}(difference)));
-    return a == b ? a + ({T})0.693147180559945309417232121458176568 : difference != difference ? difference : sum;
+    const f64 x = a, y = b, difference = x - y, larger = difference > 0 ? x : y;
+    const f64 back = difference - x, rest = (x - (difference - back)) - (y + back);
+    const f64 lost = !FINITE(rest) ? 0 : difference > 0 ? rest : -rest;
+    const f64 ratio = exp(-__builtin_fabs(difference));
+    const f64 sum = larger + log1p(ratio - ratio * lost);
+    return ({T})(x == y ? x + 0.693147180559945309417232121458176568 : difference != difference ? difference : sum);
 }}
 """,
     ("logaddexp2", "f"): """\
 static inline {T} {name}({T} a, {T} b)
 {{
-    const {T} difference = a - b, larger = difference > 0 ? a : b;
-    const {T} more = log1p{f}(exp2{f}(-__builtin_fabs{f}(difference)));
-    const {T} sum = larger + ({T})1.442695040888963407359924681001892137 * more;
-    return a == b ? a + 1 : difference != difference ? difference : sum;
+    const f64 x = a, y = b, difference = x - y, larger = difference > 0 ? x : y;
+    const f64 back = difference - x, rest = (x - (difference - back)) - (y + back);
+    const f64 lost = !FINITE(rest) ? 0 : difference > 0 ? rest : -rest;
+    const f64 ratio = exp2(-__builtin_fabs(difference));
+    const f64 more = log1p(ratio - ratio * (lost * 0.693147180559945309417232121458176568));
+    const f64 sum = larger + 1.442695040888963407359924681001892137 * more;
+    return ({T})(x == y ? x + 1 : difference != difference ? difference : sum);
 }}
 """,
     ("cast_u64", "f"): """\
@@ -252,6 +259,9 @@ MATH_USED = {
 }
 """Functions of the mathematical library that rules call beyond their own ``math`` (for floats)."""
 
+IN_DOUBLE = frozenset(("logaddexp", "logaddexp2"))
+"""Rules that call them in double, whatever the dtype."""
+
 
 def helper_text(name: str, dtype: np.dtype) -> str:
     """The C function that ``{helper}`` in the rule ``name`` stands for."""
@@ -370,5 +380,51 @@ static inline __attribute__((always_inline)) u32 raised_by{arity}_{short}({short
 {{
     const u32 if_nan = (result != result) & {numbers} ? RAISED_INVALID : 0;
     return if_nan | ((result == result) & !FINITE(result) & {finite} ? if_infinite : 0);
+}}
+"""
+
+
+# Loops of NumPy's -------------------------------------------------------------------------------------------------
+LOOP = "numpy_loop_"
+"""How the names of the functions begin that call them."""
+
+
+def loop_helper(name: str, arity: int) -> str:
+    """A function that runs one of NumPy's loops, and tells what was raised if asked to."""
+    names = "abc"[:arity]
+    operands = ", ".join(f"const void *{name}, i64 step_{name}" for name in names)
+    return f"""\
+/* One of NumPy's own loops over `count` elements; steps count bytes. What it raises is added to the flags, if given,
+ * else to the status, which some loops clear. */
+static __attribute__((noinline)) void {name}(
+    const Loop *loop, {operands}, void *result, i64 step, i64 count, u32 *flags)
+{{
+    char *const data[] = {{{", ".join(f"(char *){name}" for name in names)}, result}};
+    const i64 steps[] = {{{", ".join(f"step_{name}" for name in names)}, step}};
+    const u32 before = flags ? 0 : status_now();
+    if (flags)
+        clear_raised();
+    loop->run(loop->context, data, &count, steps, loop->auxiliary);
+    if (flags)
+        *flags |= all_raised();
+    else if (before)
+        raise_again(before);
+}}
+"""
+
+
+def one_helper(name: str, arity: int, short: str) -> str:
+    """The same for a single element. NumPy takes what lies side by side for overlapping, and computes it otherwise."""
+    names = "abc"[:arity]
+    operands = ", ".join(f"{short} {name}, i64 step_{name}" for name in names)
+    stored = " ".join(f"places[{row}][0] = {name};" for row, name in enumerate(names))
+    given = ", ".join(f"places[{row}], step_{name}" for row, name in enumerate(names))
+    return f"""\
+static inline {short} {name}_{short}(const Loop *loop, {operands}, u32 *flags)
+{{
+    {short} places[{arity + 1}][16];
+    {stored}
+    {name}(loop, {given}, places[{arity}], sizeof(places[0][0]), 1, flags);
+    return places[{arity}][0];
 }}
 """

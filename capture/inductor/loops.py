@@ -18,7 +18,18 @@ from typing import Any
 import numpy as np
 
 from capture.inductor.complex_parts import PARTS
-from capture.inductor.vocabulary import BOOL_DTYPE, CELLS, HALF, INTEGER, RULES, SINGLE, Rule, cast_raises, cell
+from capture.inductor.vocabulary import (
+    BOOL_DTYPE,
+    CELLS,
+    HALF,
+    INEXACT,
+    INTEGER,
+    RULES,
+    SINGLE,
+    Rule,
+    cast_raises,
+    cell,
+)
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
 
@@ -201,13 +212,28 @@ class Carry:
     next: Value | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The inner loop of a ufunc of NumPy's for operands of ``dtype``, some of which stand still."""
+
+    name: str
+    dtype: np.dtype
+    still: tuple[bool, ...]
+
+
 @dataclass(slots=True)
 class Builder:
-    """The vocabulary ``s``: makes ``Value``s. ``node`` is the graph node whose element is being written."""
+    """The vocabulary ``s``: makes ``Value``s. ``node`` is the graph node whose element is being written.
+
+    With ``exact``, mathematical functions are calls of NumPy's loops; ``still`` tells which operands of the node have
+    no axes, and so do not move in NumPy's loop.
+    """
 
     node: Any = None
     index_of: Callable[[int], Size] | None = None
     axes: frozenset[Symbol] = frozenset()
+    exact: bool = False
+    still: tuple[bool, ...] = ()
     values: list[Value] = field(default_factory=list)
     _known: dict[Any, Value] = field(default_factory=dict)
 
@@ -228,6 +254,8 @@ class Builder:
 
     def apply(self, rule: Rule, args: tuple[Value, ...]) -> Value:
         like = args[-1].dtype
+        if self.exact and rule.name in INEXACT and like.kind == "f":
+            return self._make(rule.name, args, like, Loop(rule.name, like, self.still), raises=True)
         if like == HALF and rule.name not in ("where", "signbit"):  # as NumPy: in float32, rounded after each operation
             found = self.apply(rule, tuple(self.cast(arg, SINGLE) if arg.dtype == HALF else arg for arg in args))
             if found.dtype != SINGLE or found.op == "constant":

@@ -61,7 +61,7 @@ from capture.ir.op import (
 from capture.ir.ops.common import broadcast_shapes
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
-from capture.ir.types import ArrayType, NumberType, Type, array_type
+from capture.ir.types import ArrayType, NumberType, ObjectType, Type, array_type
 
 MOST_NODES = 256
 """Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""
@@ -155,6 +155,7 @@ class Lowered:
 
     graph: Graph
     order: dict[Node, int]
+    exact: bool = False  # mathematical functions are NumPy's own loops
     units: list[Unit] = field(default_factory=list)
     unit_of: dict[Node, Unit] = field(default_factory=dict)
     writers: dict[Node, list[Unit]] = field(default_factory=dict)
@@ -191,7 +192,7 @@ class Lowered:
 
 def dense_strides(type: Type) -> tuple[Size, ...]:
     """Strides, in elements, of a new array of this type; a number has none."""
-    if isinstance(type, NumberType):
+    if not isinstance(type, ArrayType):
         return ()
     order = range(type.ndim) if type.layout is None else type.layout.order
     strides: list[Size] = [0] * type.ndim
@@ -202,9 +203,9 @@ def dense_strides(type: Type) -> tuple[Size, ...]:
     return tuple(strides)
 
 
-def lower(graph: Graph) -> Lowered:
+def lower(graph: Graph, *, exact: bool = False) -> Lowered:
     """The units of ``graph``; ``BackendError`` for what has no lowering."""
-    lowered = Lowered(graph, {node: position for position, node in enumerate(graph)})
+    lowered = Lowered(graph, {node: position for position, node in enumerate(graph)}, exact)
     _place_inputs(lowered)
     _place_results(lowered)
     _Splitter(lowered).run()
@@ -228,6 +229,8 @@ def _place_inputs(lowered: Lowered) -> None:
 
 def _input_memory(lowered: Lowered, node: Node, number: int) -> Memory:
     type = node.type
+    if isinstance(type, ObjectType):
+        return Memory(node.name, "input", np.dtype(object), (), (), number)  # for externs only
     if isinstance(type, NumberType):
         dtype = np.dtype({bool: np.bool, int: np.int64, float: np.float64}[type.python])
         return Memory(node.name, "input", dtype, (), (), number)

@@ -16,7 +16,7 @@ from capture.inductor.nest import Choice
 from capture.inductor.plan import Buffer
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, Symbol, product, to_c
-from capture.ir.types import ArrayType
+from capture.ir.types import ArrayType, NumberType
 
 ALIGNMENT = 64
 
@@ -87,7 +87,7 @@ def number_inputs(lowered: Lowered) -> Numbers:
     for node in lowered.graph.placeholders:
         first.append(numbers.count)
         if not isinstance(node.type, ArrayType):
-            if isinstance(node.type.size, Symbol):
+            if isinstance(node.type, NumberType) and isinstance(node.type.size, Symbol):
                 numbers.reads.setdefault(node.type.size, f"numbers[{numbers.count}]")
             numbers.count += 1
         elif not node.type.scalar:

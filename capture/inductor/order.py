@@ -8,11 +8,13 @@ caller can see.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from capture.errors import BackendError
 from capture.inductor.loops import Memory
 from capture.ir.graph import buffer
+from capture.ir.passes.aliasing import repeats
 
 if TYPE_CHECKING:
     from capture.inductor.lower import Lowered, Unit
@@ -42,7 +44,15 @@ def order_units(lowered: Lowered) -> None:
             last.setdefault(lowered.memory[part], []).append(unit)
         unit.before.update(measures[symbol] for symbol in unit.sizes & measures.keys())
         unit.before.discard(unit)
+    _draw_in_order(lowered)
     _leave_before_writing(lowered)
+
+
+def _draw_in_order(lowered: Lowered) -> None:
+    """Random numbers are drawn as the program says: two generators may share their state."""
+    draws = [unit for unit in lowered.units if unit.kind == "extern" and not repeats(unit.node.op)]
+    for unit, later in pairwise(draws):
+        later.before.add(unit)
 
 
 def _leave_before_writing(lowered: Lowered) -> None:

@@ -50,7 +50,8 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One graph input. ``kind``: array, scalar (a NumPy scalar), bool, int or float (Python numbers)."""
+    """One graph input. ``kind``: array, scalar (a NumPy scalar), bool, int or float (Python numbers), or object, which
+    only extern steps see."""
 
     kind: str
     dtype: np.dtype | None = None

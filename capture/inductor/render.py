@@ -19,7 +19,7 @@ from capture.inductor.csource import CUnit, pointer
 from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
 from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
-from capture.inductor.plan import FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE, STATUS_RAISED, KernelInfo
+from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE, STATUS_RAISED, KernelInfo
 from capture.inductor.programs import BUDGET, ProgramText
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH, cell
 from capture.ir.graph import Node
@@ -292,10 +292,16 @@ def render_unit(rendered: Rendered, title: str, sizes: Mapping[str, Sequence[str
     text = _template().render(
         title=_safe(title),
         limits=LIMITS,
-        raised={"invalid": FLAG_INVALID, "overflow": FLAG_OVERFLOW, "unsure": FLAG_UNSURE},
+        raised={
+            "divide": FLAG_DIVIDE,
+            "invalid": FLAG_INVALID,
+            "overflow": FLAG_OVERFLOW,
+            "unsure": FLAG_UNSURE,
+        },
+        loops=bool(unit.loops),
         size_helpers=_size_helpers(rendered, sizes),
         math=[_declaration(name, arity, simd_math) for name, arity in sorted(unit.math.items())],
-        checks=any(kernel.checked for kernel in rendered.texts),
+        checks=bool(unit.loops) or any(kernel.checked for kernel in rendered.texts),
         helpers=[text for _, text in sorted(unit.helpers.items())],
         sizes=sizes,
         kernels=rendered.texts,

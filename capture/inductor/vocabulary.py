@@ -258,6 +258,9 @@ def _transcendental() -> list[Rule]:
 
 RULES: Mapping[str, Rule] = {rule.name: rule for rule in (*_arithmetic(), *_logic(), *_transcendental())}
 
+INEXACT = frozenset(_MATH) | {"arctan2", "hypot", "logaddexp", "logaddexp2", "power"}
+"""Rules that other libraries than NumPy round in other ways, for floats."""
+
 DEAR = 0.25
 """Nanoseconds from which a value is kept, not computed again."""
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from capture import config
 from capture.errors import GraphError
 from capture.ir import op as ops
 from capture.ir.complexes import require_numbers
@@ -171,7 +172,12 @@ class Graph:
             if not op.otherwise or isinstance(error, UnknownSize):
                 raise
             return self._call(ops.get(op.otherwise), args, params, name)
-        return self._add(name or op.name, "call", op.name, args, params, type)
+        name = name or op.name
+        if config.math == "numpy":
+            from capture.ir.ops.exact import of_numpy
+
+            op = of_numpy(op, types, type)
+        return self._add(name, "call", op.name, args, params, type)
 
     def store(
         self, target: Node, value: Any, indices: tuple[Node, ...] = (), axes: tuple[int, ...] = (), combine: str = ""

@@ -168,7 +168,7 @@ NUMBERS: Mapping[str, Callable[..., Any]] = {
     "not": operator.not_, "abs": abs, "min": min, "max": max, "bool": bool, "int": int, "float": float, "round": round,
     **{f"math.{name}": getattr(math, name) for name in (
         "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
-        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "trunc", "fabs", "hypot", "pow", "isnan",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "trunc", "fabs", "pow", "isnan",
         "isinf", "isfinite", "copysign", "fmod", "erf", "erfc", "gcd")},
 }  # fmt: skip
 """Python's own computing with numbers, by symbol: operands are Python numbers, or scalars for bool, int and float."""

@@ -25,7 +25,7 @@ from capture.ir.graph import Graph, Node, Position, Step
 from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Facts, evaluate, parse, parse_relation
 from capture.ir.sizes import Known
-from capture.ir.types import DTYPES_BY_SHORT_NAME, SHORT_NAMES, ArrayType, Layout, NumberType
+from capture.ir.types import DTYPES_BY_SHORT_NAME, OBJECTS, SHORT_NAMES, ArrayType, Layout, NumberType, ObjectType
 
 _READABLE = 16  # constants up to this many elements are written out, larger ones as base64
 
@@ -214,6 +214,8 @@ def parse_type(text: str) -> Any:
     if match := re.fullmatch(r"(bool|int|float|complex)(?:=(.*))?", text):
         python = {"bool": bool, "int": int, "float": float, "complex": complex}[match[1]]
         return NumberType(python, parse(match[2]) if match[2] else None)
+    if match := re.fullmatch(r"<(\w+)>", text):
+        return ObjectType(OBJECTS[match[1]])
     if match := re.fullmatch(r"(\S+)\(\)", text):
         return ArrayType(parse_dtype(match[1]), (), Layout.contiguous(()), scalar=True)
     if match := re.fullmatch(r"([^\[]+)\[(.*)\](?:\{(.*)\})?", text):

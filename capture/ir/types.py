@@ -223,7 +223,19 @@ class NumberType:
         return self.python.__name__ if self.size is None else f"{self.python.__name__}={self.size}"
 
 
-Type = ArrayType | NumberType
+@dataclass(frozen=True, slots=True)
+class ObjectType:
+    """An object of the user's that operations are called on: a generator of random numbers."""
+
+    python: type
+
+    def __str__(self) -> str:
+        return f"<{self.python.__name__}>"
+
+
+OBJECTS = {kind.__name__: kind for kind in (np.random.Generator, np.random.RandomState)}
+
+Type = ArrayType | NumberType | ObjectType
 PYTHON_NUMBERS = (bool, int, float, complex)
 
 
@@ -244,6 +256,8 @@ def type_of(value: Any) -> Type:
         return scalar_type(value.dtype)
     if type(value) in PYTHON_NUMBERS:
         return NumberType(type(value))
+    if type(value) in OBJECTS.values():
+        return ObjectType(type(value))
     raise TypeError(f"no graph type for {type(value).__name__}")
 
 

@@ -1,5 +1,7 @@
 """Speed, as ratios in one run: ``python -m tests.benchmarks [--quick] [--dynamic | --loops] [--only NAME …]``.
 
+With ``--ulp`` it measures accuracy instead: the errors of all mathematical functions (``tests/ulp.py``).
+
 Prints, for each program and size, NumPy's time and how many times as fast each contender is (a dash with the reason
 below the table where one fails), then compile times (cold and with a warm cache, in new processes), then the
 nanoseconds of a call on three 10-element arrays.
@@ -19,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests import ulp
 from tests.benchmarks import dynamic, peers
 from tests.benchmarks.loops import SIZES as LOOP_SIZES
 from tests.benchmarks.loops import timing
@@ -35,6 +38,8 @@ def main() -> int:
         return _report([_machine(), "", *dynamic.compare(options)], options)
     if options.loops:
         return _report([_machine(), "", *timing.compare(options)], options)
+    if options.ulp:
+        return _report([_machine(), "", *ulp.report(options.sizes[0] if options.quick else 10**6)], options)
     lines = [_machine(), ""]
     rows, failures = _programs(options)
     lines += [*_table(rows, options.peers), "", *_summary(rows, options.peers), ""]
@@ -61,6 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--dynamic", action="store_true", help="compare open sizes with known ones instead")
     parser.add_argument("--loops", action="store_true", help="the corpus of loops instead")
     parser.add_argument("--size", default="medium", choices=LOOP_SIZES, help="of the programs of loops")
+    parser.add_argument("--ulp", action="store_true", help="measure the errors of mathematical functions instead")
     parser.add_argument("--quick", action="store_true", help="small sizes, a tenth of the time, no peers")
     parser.add_argument("--write", help="also write the report to this file")
     options = parser.parse_args()

@@ -241,9 +241,19 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
 
 
+class _Whole(int):
+    """An int that is no exact one."""
+
+
+SUBCLASSES_ARE_WEAK = (np.zeros(1, np.uint8) + _Whole(1)).dtype == np.uint8
+"""Whether NumPy takes numbers of subclasses for Python numbers (2.0), not for its own (from 2.1 on)."""
+
+
 def _strong(tracer: Tracer, value: Value, given: Value) -> Value:
-    """A number of a subclass of int or float as NumPy takes it: only exact Python numbers are weak."""
-    if value is given or not isinstance(value, Constant) or type(value.value) not in (int, float):
+    """A number of a subclass of int or float as NumPy takes it: from 2.1 on only exact Python numbers are weak."""
+    if SUBCLASSES_ARE_WEAK or value is given:
+        return value
+    if not isinstance(value, Constant) or type(value.value) not in (int, float):
         return value
     try:
         return graph_value(tracer.graph.constant(np.array(value.value)[()]))

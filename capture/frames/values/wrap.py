@@ -29,7 +29,7 @@ from capture.frames.sources import (
     SuperAttribute,
 )
 from capture.frames.sources import Constant as KnownObject
-from capture.frames.values import numbers, unseen
+from capture.frames.values import draws, numbers, unseen
 from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import Constant
@@ -190,6 +190,9 @@ def _unseen(tracer: Tracer, source: Source, example: Any) -> Value:
 
 
 def _method(tracer: Tracer, source: Source, example: types.MethodType) -> Value:
+    drawn = draws.bound(tracer, source, example)
+    if drawn is not None:
+        return drawn
     tracer.guard(source, TypeIs(types.MethodType))
     function = tracer.lazy(Bound(source, 0), example.__func__)
     return BoundMethodValue(function, tracer.lazy(Bound(source, 1), example.__self__), source)
@@ -233,6 +236,7 @@ WRAP_FOR: Mapping[type, Wrapper] = {
         _callable,
     ),
     np.ndarray: _array,
+    **dict.fromkeys(draws.KINDS, draws.generator),
     **dict.fromkeys(unseen.CHANGES, _unseen),
     types.SimpleNamespace: _namespace,
     tuple: _tuple,

@@ -112,7 +112,7 @@ no_memory(const Frame *frame)
 static Outcome
 refuse_input(const Executor *self, Py_ssize_t index, PyObject *value)
 {
-    static const char *const KINDS[] = {"an array", "a scalar", "a bool", "an int", "a float"};
+    static const char *const KINDS[] = {"an array", "a scalar", "a bool", "an int", "a float", "an object"};
     const Input *input = &self->program.inputs[index];
     PyObject *name = PyObject_GetAttrString(self->plan, "name");
     PyObject *descr = input->descr == NULL ? PyUnicode_FromString("")
@@ -205,6 +205,9 @@ bind_number(const Executor *self, Frame *frame, Py_ssize_t index, PyObject *valu
     const Input *input = &self->program.inputs[index];
     Slot *slot = &frame->slots[index];
     int overflow = 0;
+    if (input->kind == INPUT_OBJECT) {
+        return DONE;
+    }
     if (input->kind == INPUT_SCALAR && is_scalar_of(value, input->descr)) {
         PyArray_ScalarAsCtype(value, slot);
         return DONE;

@@ -47,7 +47,7 @@ typedef void (*Sizes)(int64_t *numbers);
  * numbers; -1 is none. Python objects are borrowed from the encoded tuple, which lives as long as the program.
  * The values of the enumerations are those of executor.py. */
 
-typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT } InputKind;
+typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT, INPUT_OBJECT } InputKind;
 typedef enum { BUFFER_INPUT, BUFFER_CONSTANT, BUFFER_ARENA, BUFFER_OUTPUT, BUFFER_EXTERN } BufferKind;
 typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE, ITEM_LIST } ItemKind;
 typedef enum { NUMBER_NONE, NUMBER_BOOL, NUMBER_INT, NUMBER_FLOAT } NumberKind;

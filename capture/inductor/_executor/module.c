@@ -22,10 +22,33 @@ worker_count(PyObject *module, PyObject *unused)
     return PyLong_FromLong(pool_size());
 }
 
+/* What `ufunc._get_strided_loop` fills in; NumPy names the capsule after the version that introduced it. */
+typedef struct {
+    void *loop, *context, *auxiliary;
+    npy_bool requires_python, no_floatingpoint_errors;
+} CallInfo;
+
+static PyObject *
+loop_addresses(PyObject *module, PyObject *capsule)
+{
+    const CallInfo *info = PyCapsule_GetPointer(capsule, "numpy_1.24_ufunc_call_info");
+    if (info == NULL) {
+        return NULL;
+    }
+    if (info->loop == NULL || info->requires_python) {
+        PyErr_SetString(PyExc_ValueError, "no loop that runs without Python");
+        return NULL;
+    }
+    return Py_BuildValue("KKK", (unsigned long long)(uintptr_t)info->loop,
+                         (unsigned long long)(uintptr_t)info->context,
+                         (unsigned long long)(uintptr_t)info->auxiliary);
+}
+
 static PyMethodDef methods[] = {
     {"errstate", errstate, METH_NOARGS, "NumPy's error modes in force, 3 bits a kind."},
     {"set_errstate_reader", errstate_set_reader, METH_O, "Read the error modes by a function; None: directly."},
     {"warnings_stay", warnings_stay, METH_NOARGS, "Whether no floating-point error would raise or call anything."},
+    {"loop_addresses", loop_addresses, METH_O, "Function, context and auxiliary data of an inner loop of NumPy's."},
     {"memory", memory_statistics, METH_NOARGS, "What waits in the pool of blocks, and how often it helped."},
     {"set_memory_limit", memory_set_limit, METH_O, "Bound the bytes that wait in the pool; gives the old bound."},
     {"worker_count", worker_count, METH_NOARGS, "How many threads have been started."},

@@ -44,6 +44,16 @@ class Assigned:
     places: Places | None = None
 
 
+def _copies_what_overlaps() -> bool:
+    """Whether NumPy copies places and values that share memory with what is written (from 2.1 on)."""
+    numbers = np.arange(6)
+    numbers[numbers[::-1]] = numbers
+    return bool((numbers == np.arange(6)[::-1]).all())
+
+
+COPIES_WHAT_OVERLAPS = _copies_what_overlaps()
+
+
 def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
     """What ``a[key] = value`` writes."""
     if not is_advanced(key):

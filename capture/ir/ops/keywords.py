@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from capture import config
 from capture.ir.op import CannotInfer, define, get
 from capture.ir.ops.common import fits, given_dtype, is_literal, kind_of, operand_type, require_array, require_value
 from capture.ir.types import ArrayType
@@ -75,6 +76,8 @@ def _reduction_where(graph: Any, name: Any, a: Any, mask: Any, initial: Any, **p
     base = require_array(operand_type(a), name)
     if initial is not None and (not is_literal(initial) or name not in ("max", "min") or not fits(initial, base.dtype)):
         raise CannotInfer(f"{name} from an initial value")
+    if name in ("sum", "prod") and base.dtype.kind in "fc" and config.math == "numpy":
+        raise CannotInfer(f"{name} of some of the elements, whose order is NumPy's")
     if mask is not None:
         _require_mask(mask)
         neutral = IDENTITIES.get(name, initial)

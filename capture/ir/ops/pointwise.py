@@ -276,11 +276,16 @@ ufunc_record(np.float_power, lambda s, x, y: s.power(x, y))
 # clip -------------------------------------------------------------------------------------------------------------
 # NumPy has two loops, which differ in what they make of a zero that equals a bound: where the bounds are the same for
 # all elements, x is replaced when it is out of bounds (clip); else it is min(max(x, low), high) (clip_each), NaN first.
-# The bounds are not swapped when they cross.
+# The bounds are not swapped when they cross. NumPy 2.0 has the second rule in both.
 _clip_ufunc: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
 
 
+_REPLACES = bool(np.signbit(np.clip(np.array([-0.0]), 0.0, 1.0))[0])
+
+
 def _clip_element(s: Any, x: Any, low: Any, high: Any) -> Any:
+    if x.dtype.kind == "f" and not _REPLACES:
+        return s.minimum(s.maximum(x, low), high)
     raised = s.where(s.less(x, low), low, x)
     clipped = s.where(s.greater(raised, high), high, raised)
     if x.dtype.kind != "f":

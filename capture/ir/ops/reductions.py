@@ -203,17 +203,18 @@ for _name, _function in (("argmax", np.argmax), ("argmin", np.argmin)):
 
 # mean, var, std ---------------------------------------------------------------------------------------------------
 def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
-    """``true_divide(total, divisor)`` in the dtype of ``total``, rounded as by way of float64."""
+    """``true_divide(total, divisor)`` in the dtype of ``total``, rounded as by way of float64 or complex128."""
     dtype = total.type.dtype
+    wide = np.dtype("c16" if is_complex(dtype) else "f8")
     if isinstance(divisor, Expr):
         number = graph.call("size_number", size=divisor)
-        if dtype == np.float64 or is_complex(dtype):
+        if dtype == wide:
             return graph.call("divide", total, number)
-        exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), number)
+        exact = graph.call("divide", graph.call("astype", total, dtype=wide), number)
         return graph.call("astype", exact, dtype=dtype)
-    if is_complex(dtype) or float(dtype.type(divisor)) == float(divisor):
+    if dtype == wide or (not is_complex(dtype) and float(dtype.type(divisor)) == float(divisor)):
         return graph.call("divide", total, float(divisor))
-    exact = graph.call("divide", graph.call("astype", total, dtype=np.dtype("f8")), float(divisor))
+    exact = graph.call("divide", graph.call("astype", total, dtype=wide), float(divisor))
     return graph.call("astype", exact, dtype=dtype)
 
 

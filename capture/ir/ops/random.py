@@ -1,0 +1,234 @@
+"""Random numbers: methods of NumPy's generators, called on the user's own generator from inside the graph.
+
+In: a generator, which is an input of the graph, and the arguments of ``rng.standard_normal((1000, 252))``. Out: the
+node of a call that happens exactly once, in program order. The result's type follows from the arguments alone; where it
+takes a trial to tell, another generator draws.
+
+>>> str(for_fallback((np.random.Generator, "normal")).infer(ObjectType(np.random.Generator), 0.0, 1.0, (2, 3)))
+'f64[2, 3]'
+
+A draw changes an object that outlives the frame. If the graph is given up after it, the generator's state is put back
+(``Undo``), and plain Python draws the same numbers again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from capture.ir.op import CannotInfer, Extern, define
+from capture.ir.ops.trial import by_trial
+from capture.ir.shapes import Expr
+from capture.ir.sizes import UnknownSize
+from capture.ir.types import ArrayType, array_type
+
+# The parameters of each method, as far as there are any before `size`. All of them broadcast.
+DISTRIBUTIONS = """
+beta a b; binomial n p; chisquare df; exponential scale; f dfnum dfden; gamma shape scale; geometric p
+gumbel loc scale; hypergeometric ngood nbad nsample; laplace loc scale; logistic loc scale; lognormal mean sigma
+logseries p; negative_binomial n p; noncentral_chisquare df nonc; noncentral_f dfnum dfden nonc; normal loc scale
+pareto a; poisson lam; power a; random; rayleigh scale; standard_cauchy; standard_exponential; standard_gamma shape
+standard_normal; standard_t df; triangular left mode right; uniform low high; vonmises mu kappa; wald mean scale
+weibull a; zipf a
+"""
+SAMPLES: Mapping[str, float] = {
+    "a": 2.5, "b": 2.5, "n": 5, "p": 0.5, "df": 3.0, "dfnum": 3.0, "dfden": 3.0, "nonc": 0.5, "scale": 1.0,
+    "shape": 2.0, "loc": 0.0, "ngood": 5, "nbad": 5, "nsample": 3, "mean": 1.0, "sigma": 1.0, "lam": 1.0,
+    "left": 0.0, "mode": 0.5, "right": 1.0, "low": 1, "high": 3, "mu": 0.0, "kappa": 1.0,
+}  # fmt: skip
+"""What stands for parameters that the graph computes."""
+
+KINDS: Mapping[type, str] = {
+    np.random.Generator: f"{DISTRIBUTIONS}; integers low high",
+    np.random.RandomState: f"{DISTRIBUTIONS}; random_sample; randint low high",
+}
+DIMENSIONS = ("rand", "randn")
+"""Methods of ``RandomState`` that take sizes one by one."""
+
+OTHERS = ("choice", "dirichlet", "multinomial", "multivariate_normal", "permutation", "permuted")
+"""Methods whose results are predicted by drawing as many numbers: where that are few."""
+
+FEW = 1 << 12
+"""Numbers that a trial may draw."""
+
+
+# Drawing, and taking it back --------------------------------------------------------------------------------------
+class Undo:
+    """The generators that one run of a graph has drawn from, with their states before, and behind the last draw if
+    another thread could draw from them too.
+
+    >>> with Undo() as undo:
+    ...     result = run(*inputs)
+    ...     if result is None:
+    ...         undo.restore()
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[int, tuple[Any, Any]] = {}
+        self.last: dict[int, Any] = {}
+
+    def __enter__(self) -> Undo:
+        self.token = _undo.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _undo.reset(self.token)
+
+    def before(self, generator: Any) -> None:
+        owner = _owner(generator)
+        if id(owner) not in self.states:
+            self.states[id(owner)] = owner, _state(owner)
+
+    def behind(self, generator: Any) -> None:
+        owner = _owner(generator)
+        if threading.active_count() > 1:
+            self.last[id(owner)] = _state(owner)
+
+    def restore(self) -> None:
+        """Put all states back; numbers that another thread has drawn meanwhile are not drawn again."""
+        for key, (owner, state) in self.states.items():
+            if key not in self.last or _same(_state(owner), self.last[key]):
+                _set_state(owner, state)
+
+
+_undo: ContextVar[Undo | None] = ContextVar("capture.undo", default=None)
+
+
+def _owner(generator: Any) -> Any:
+    """What holds the state: two generators may share one bit generator."""
+    return generator.bit_generator if type(generator) is np.random.Generator else generator
+
+
+def _state(owner: Any) -> Any:
+    return owner.get_state(legacy=False) if type(owner) is np.random.RandomState else owner.state
+
+
+def _set_state(owner: Any, state: Any) -> None:
+    if type(owner) is np.random.RandomState:
+        owner.set_state(state)
+    else:
+        owner.state = state
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    return bool(np.array_equal(one, other))
+
+
+def _drawing(name: str) -> Callable[..., Any]:
+    def draw(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        undo = _undo.get()
+        if undo is None:
+            return getattr(generator, name)(*args, **kwargs)
+        undo.before(generator)
+        try:
+            return getattr(generator, name)(*args, **kwargs)
+        finally:
+            undo.behind(generator)
+
+    draw.__name__ = name
+    return draw
+
+
+# Prediction -------------------------------------------------------------------------------------------------------
+def _on_another(kind: type, name: str) -> Callable[..., Any]:
+    """The method, on a generator that nobody else knows."""
+
+    def draw(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        bits = np.random.MT19937(0) if kind is np.random.RandomState else np.random.PCG64(0)
+        return getattr(kind(bits), name)(*args, **kwargs)
+
+    return draw
+
+
+def _infer(kind: type, name: str, parameters: Sequence[str]) -> Callable[..., Any]:
+    """The type of what a distribution's method gives: many numbers are like few ones, and all parameters alike."""
+    trial = by_trial(_on_another(kind, name))
+    names = (*parameters, "size")
+
+    def infer(generator: Any, *args: Any, **params: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **params}
+        shape = _shape(given.get("size"), [given[key] for key in parameters if isinstance(given.get(key), ArrayType)])
+        if any(isinstance(value, ArrayType) for value in given.values()):
+            given |= {key: SAMPLES[key] for key in parameters if key in given}
+        if shape is not None:
+            given["size"] = shape if prod(shape) <= FEW else (2,) * len(shape)
+        if len(args) > len(names):
+            raise CannotInfer(f"{name} with more than {len(names)} arguments by position")
+        found = trial(generator, **given)
+        return found if shape is None else array_type(found.dtype, shape)
+
+    return infer
+
+
+def _shape(size: Any, operands: Sequence[ArrayType]) -> tuple[int, ...] | None:
+    """The shape of the result, None for a single number."""
+    shapes: list[Any] = [operand.shape for operand in operands if operand.shape]
+    if any(isinstance(item, Expr) for shape in shapes for item in shape):
+        raise UnknownSize("random numbers for sizes that change", *(item for shape in shapes for item in shape))
+    if size is None:
+        return np.broadcast_shapes(*shapes) if shapes else None
+    sizes = (size,) if type(size) is int else size
+    if not isinstance(sizes, tuple) or not all(type(item) is int and item >= 0 for item in sizes):
+        raise CannotInfer("a size that is no tuple of ints")
+    try:
+        fits = np.broadcast_shapes(*shapes, sizes) == sizes
+    except ValueError as error:
+        raise CannotInfer(str(error)) from None
+    if not fits:
+        raise CannotInfer("parameters that do not fit the size")
+    return tuple(sizes)
+
+
+def _infer_dimensions(kind: type, name: str) -> Callable[..., Any]:
+    def infer(generator: Any, *args: Any) -> Any:
+        if not args or not all(type(size) is int and size >= 0 for size in args):
+            raise CannotInfer("a size that is no int")
+        return array_type(np.float64, args)
+
+    return infer
+
+
+def _infer_few(kind: type, name: str) -> Callable[..., Any]:
+    trial = by_trial(_on_another(kind, name))
+
+    def infer(generator: Any, *args: Any, **params: Any) -> Any:
+        for value in (*args, *params.values()):
+            numbers = value if isinstance(value, tuple) else (value,)
+            if all(type(number) is int for number in numbers) and abs(prod(numbers)) > FEW:
+                raise CannotInfer("what many numbers give is not predicted")
+        return trial(generator, *args, **params)
+
+    return infer
+
+
+def _define(kind: type, name: str, infer: Callable[..., Any]) -> None:
+    define(
+        name=f"{'legacy' if kind is np.random.RandomState else 'random'}_{name}",
+        signature="generator, *args, **kwargs",
+        operands=("generator", "args"),
+        replaces=(kind, name),
+        infer=infer,
+        reference=_drawing(name),
+        lower=Extern(),
+        tags=frozenset({"random"}),
+        label=name,
+    )
+
+
+for _kind, _table in KINDS.items():
+    for _row in _table.replace("\n", ";").split(";"):
+        if _row.strip():
+            _name, *_parameters = _row.split()
+            _define(_kind, _name, _infer(_kind, _name, _parameters))
+    for _name in OTHERS:
+        if hasattr(_kind, _name):
+            _define(_kind, _name, _infer_few(_kind, _name))
+for _name in DIMENSIONS:
+    _define(np.random.RandomState, _name, _infer_dimensions(np.random.RandomState, _name))
