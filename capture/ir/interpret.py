@@ -12,7 +12,6 @@ An analysis overrides what it changes: ``placeholder``, ``constant``, ``call`` o
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from capture.ir.graph import Graph, Node, Position, Step
 from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Symbol, evaluate
 from capture.ir.telling import warn_at
+from capture.ir.warned import noted
 
 
 class Interpreter:
@@ -123,8 +123,7 @@ class Placed(Interpreter):
         position = node.position
         if position is None:
             return super().call(node, args, params)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with noted() as caught:
             value = super().call(node, args, params)
         for warning in caught:
             ours = warning.filename.startswith(_PACKAGE) or warning.filename == "<string>"  # else a line of NumPy's

@@ -9,6 +9,7 @@ import operator
 import os
 import random
 import typing
+import warnings
 import weakref
 
 import numpy as np
@@ -444,3 +445,17 @@ def test_what_a_finalizer_writes_is_read_behind_it(wrap, how):
     alive = [count - before for count in run(numbers(3))[1]]
     assert alive[1] == (alive[0] if how == "pop" else 0)
     assert run.graphs == 1
+
+
+def test_what_was_warned_of_once_is_not_shown_again():
+    def f(x):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                warnings.warn("only once")
+                x = np.sqrt(x + np.float64("3"))
+        return x, len(found)
+
+    run = captured(f)
+    assert run(numbers(3))[1] == 1
+    assert run.graphs >= 1

@@ -10,7 +10,6 @@ types run no user code. An operation that raises becomes a break, so that it rai
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from capture.frames.breaks import GraphBreak
 from capture.frames.peek import brief
 from capture.frames.values.base import NotConcrete, Value
+from capture.ir.warned import raised
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder
@@ -235,8 +235,7 @@ def compute(symbol: str, *values: Any) -> Any:
 def attempt(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], words: str) -> Any:
     """Call something that has no effects; a break where it raises or warns, so that it does so at its place."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
-            warnings.simplefilter("error")
+        with raised(), np.errstate(all="raise", under="ignore"):
             return function(*args, **kwargs)
     except GraphBreak:
         raise

@@ -8,7 +8,6 @@ order NumPy gives it, or the very same array where NumPy returns its argument.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.strides import contiguity
 from capture.ir.types import ArrayType, NumberType, scalar_type
+from capture.ir.warned import raised
 
 SAMPLES = ([[1.0, -2.0, 3.0], [4.0, 0.0, 6.0]],)
 
@@ -157,8 +157,7 @@ def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
         raise CannotInfer("an array of these objects")
     if not _all_literal(value):
         return _joined(graph, value, dtype or lowered(np.result_type(*map(_leaf_dtype, _leaves(value)))))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with raised():
         try:
             array = np.array(value, dtype)
         except (ValueError, TypeError, OverflowError, RuntimeWarning) as error:
@@ -284,8 +283,7 @@ def _scalar_call(dtype: np.dtype) -> Any:
 
     def expand(graph: Any, x: Any) -> Any:
         if is_literal(x):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with raised():
                 try:
                     return graph.constant(dtype.type(x))
                 except (ValueError, OverflowError, RuntimeWarning) as error:

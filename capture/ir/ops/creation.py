@@ -8,7 +8,6 @@ In: ``np.zeros((3, 4))``, ``np.arange(n)``, ``np.ones_like(x)``. Out: ``full``, 
 
 from __future__ import annotations
 
-import warnings
 from math import ceil, isfinite
 from typing import Any
 
@@ -36,6 +35,7 @@ from capture.ir.ops.common import (
 from capture.ir.shapes import Expr, Size, floordiv, is_static, maximum
 from capture.ir.sizes import UnknownSize, at_least, simplified
 from capture.ir.types import ArrayType, NumberType
+from capture.ir.warned import raised
 
 
 # full, empty ------------------------------------------------------------------------------------------------------
@@ -72,8 +72,7 @@ def _infer_full(fill_value: Any, shape: Any, dtype: np.dtype, order: Any) -> Arr
 
 def literal_as(value: Any, dtype: np.dtype) -> Any:
     """A Python number stored into an array of ``dtype``, as Python; CannotInfer where NumPy raises or warns."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with raised():
         try:
             array = np.empty((), dtype)
             array[...] = value

@@ -8,7 +8,6 @@ In: operands and parameters of a call, what stands for their sizes and numbers. 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -20,6 +19,7 @@ from capture.ir.op import CannotInfer, ListLiteral
 from capture.ir.shapes import Size, is_static
 from capture.ir.sizes import simplified
 from capture.ir.types import SHORT_NAMES, ArrayType, Layout, NumberType
+from capture.ir.warned import raised
 
 
 def arrays_in(value: Any) -> Iterator[ArrayType]:
@@ -50,8 +50,7 @@ def call_on_stand_ins(
 ) -> Any:
     values = stand_in(operands, standing, number)
     named = {name: stand_in(value, standing, number) for name, value in params.items()}
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("error")  # a warning must name the user's line, which an extern call does not know
+    with raised(), np.errstate(all="ignore"):  # a warning must name the user's line, which an extern call does not know
         try:
             found = function(*values, **named)
         except Exception as error:  # NumPy says it again where the call is made

@@ -9,7 +9,6 @@ Arrays that are returned or written stay computed: each call gives a new one.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from capture.ir.op import ListLiteral
 from capture.ir.passes.aliasing import escaping, repeats, written
 from capture.ir.shapes import product
 from capture.ir.types import ArrayType, type_of
+from capture.ir.warned import raised
 
 LARGEST = 64  # elements; larger constants would only make kernels read more memory
 
@@ -53,8 +53,7 @@ class _Folder(Transformer):
 def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | None:
     """The value, or None where computing it raises or warns, or gives another type than the node's."""
     values = _values(args)
-    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
-        warnings.simplefilter("error")
+    with raised(), np.errstate(all="raise", under="ignore"):
         try:
             value = node.op.reference(*values, **node.params)  # type: ignore[misc]
         except (ArithmeticError, ValueError, TypeError, LookupError, Warning):
