@@ -452,10 +452,23 @@ def test_what_was_warned_of_once_is_not_shown_again():
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("default")
             for _ in range(3):
-                warnings.warn("only once")
+                warnings.warn("only once", stacklevel=1)
                 x = np.sqrt(x + np.float64("3"))
         return x, len(found)
 
     run = captured(f)
     assert run(numbers(3))[1] == 1
     assert run.graphs >= 1
+
+
+@pytest.mark.parametrize("order", [sorted, lambda values: values.sort() or values])
+@pytest.mark.parametrize(("count", "graphs", "breaks"), [(20, 3, False), (200, 2, True)])
+def test_long_lists_from_outside_are_sorted_by_python(order, count, graphs, breaks):
+    def f(x, values):
+        y = x * 2
+        return y + order(values)[0]
+
+    run = captured(f)
+    for step in (3, 7, 11):
+        run(numbers(3), [value * step % count for value in range(count)])
+    assert (run.graphs, bool(run.breaks)) == (graphs, breaks)

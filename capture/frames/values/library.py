@@ -63,7 +63,13 @@ def _is_plain(value: Any) -> bool:
     return all(map(_is_plain, value)) if type(value) in (tuple, list) else type(value) in EXACT
 
 
+MOST_SORTED = 64
+"""Of more items from outside each would have to be what it is now, which costs more than sorting them."""
+
+
 def sort_order(tracer: Tracer, items: Sequence[Value], key: Value, reverse: Value) -> list[int]:
+    if len(items) > MOST_SORTED and any(item.source is not None for item in items):
+        raise GraphBreak(f"more than {MOST_SORTED} items from outside are put in order", "loop")
     keys = _keys(tracer, items, key)
     order = {"key": keys.__getitem__, "reverse": reverse.truth(tracer)}
     return attempt(sorted, (range(len(keys)),), order, "sorted")
