@@ -113,3 +113,23 @@ def test_fill_diagonal(backend):
     for shape in ((4, 6), (6, 4), (3, 3)):
         run.on(lambda: (np.arange(shape[0] * shape[1]).reshape(shape),))  # noqa: B023
     assert run.breaks == []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("order", ["K", "A", "C", "F"])
+@pytest.mark.parametrize("make", [np.array, np.asarray, np.asanyarray])
+def test_the_order_of_what_is_made_of_lists(backend, order, make):
+    def f(x):
+        made = make([[1, 2, 3], [4, 5, 6]], order=order), make([[x[0, 0], 1.0], [x[1, 1], 2.0]], order=order)
+        return [(array, array.flags.c_contiguous, array.flags.f_contiguous, array.strides) for array in made]
+
+    run = captured(f, backend=backend)
+    assert [row[1] for row in run(BASE * 0.5)] == [order != "F"] * 2
+    assert run.graphs == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_arrays_without_axes_are_padded(backend):
+    run = captured(lambda x: (np.pad(x, 2), np.pad(x[()], ((1, 1),))), backend=backend)
+    run(np.array(2.5))
+    assert run.graphs == 1

@@ -192,6 +192,8 @@ def _surrounded(graph: Any, array: Any, widths: Sequence[tuple[int, int]], value
     shape = tuple(before + size + after for size, (before, after) in zip(base.shape, widths, strict=True))
     order = tuple(reversed(range(base.ndim))) if is_only_f(base) else None
     result = graph.call("full", value, shape=shape, dtype=base.dtype, order=order)
+    if not shape:
+        return graph.store(result, array)
     middle = tuple(slice(before, before + size) for size, (before, _) in zip(base.shape, widths, strict=True))
     return graph.store(graph.call("getitem", result, key=middle), array)
 

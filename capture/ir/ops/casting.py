@@ -148,8 +148,16 @@ def _as_ordered(graph: Any, a: Any, order: Any) -> Any:
 
 
 # Arrays of arrays -------------------------------------------------------------------------------------------------
-def _new_array(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
-    """An array that NumPy makes of a scalar, a number, or nested lists of numbers."""
+def _new_array(graph: Any, value: Any, dtype: np.dtype | None, order: Any = None) -> Any:
+    """An array that NumPy makes of what is none, in the memory order asked for."""
+    made = _in_c_order(graph, value, dtype)
+    if order in (None, "K", "A", "C") or made.type.ndim < 2:
+        return made
+    return graph.call("copy", made, order=order)
+
+
+def _in_c_order(graph: Any, value: Any, dtype: np.dtype | None) -> Any:
+    """An array of a scalar, a number, or nested lists of numbers."""
     type = operand_type(value)
     if (isinstance(type, ArrayType) and type.scalar) or is_literal(value):
         return graph.call("full", value, shape=(), dtype=dtype)
@@ -218,12 +226,14 @@ def _array(
     else:
         found = _new(graph, object, _given(dtype), order or "K")
     missing = ndmin - found.type.ndim if type(ndmin) is int else 0
+    if missing > 0 and order == "F":
+        raise CannotInfer("np.array with ndmin and order='F'")
     return graph.call("reshape", found, shape=(1,) * missing + found.type.shape) if missing > 0 else found
 
 
 def _new(graph: Any, object: Any, dtype: np.dtype | None, order: str) -> Any:
     if not is_array(operand_type(object)):
-        return _new_array(graph, object, dtype)
+        return _new_array(graph, object, dtype, order)
     if dtype is None or dtype == object.type.dtype:  # None compares equal to float64
         return graph.call("copy", object, order=order)
     return graph.call("astype", object, dtype=dtype, order=order)
@@ -234,7 +244,7 @@ def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None, device: A
         return _array(graph, a, dtype, True, order or "K")
     dtype = _given(dtype)
     if not is_array(operand_type(a)):
-        return _new_array(graph, a, dtype)
+        return _new_array(graph, a, dtype, order)
     if dtype is None or dtype == a.type.dtype:
         require_array(a.type, "asarray")
         return _as_ordered(graph, a, order)
