@@ -7,14 +7,16 @@ python -m tests.changing_sizes --seed 3        another order
 
 The fewest are one variant where all sizes are open from the start (``dynamic=True``), and two where they are left
 open when they change (``dynamic=None``). A program is a function of the corpus with an array among its arguments, whose
-first axis and all first axes like it are resized; a benchmark program; or one of the row programs.
+first axis and all first axes like it are resized; a benchmark program; one of the examples; or one of the row programs.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import os
 import random
+import runpy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +27,7 @@ import numpy as np
 
 os.environ.setdefault("CAPTURE_STRICT", "1")  # before capture is imported
 
-from capture.backends import inductor
+from capture.backends import eager, inductor
 from capture.errors import RecompileLimitWarning
 from capture.frames.settings import Record
 from capture.frames.size_guards import SizesAre
@@ -43,6 +45,7 @@ WARM, WARM_UP = 16, 3
 """Rows and number of calls that tell whether a program takes a variant a call, whatever the sizes."""
 
 PAGE = Path(__file__).parent.parent / "docs" / "variants.md"
+EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Program:
 # Programs -------------------------------------------------------------------------------------------------------------
 def programs(pattern: str = "") -> Iterator[Program]:
     """All of them whose name contains ``pattern``."""
-    found = [*_rows(), *_benchmarks(), *_of_corpus()]
+    found = [*_rows(), *_benchmarks(), *_examples(), *_of_corpus()]
     return (program for program in found if pattern in program.name)
 
 
@@ -145,9 +148,33 @@ def _benchmarks() -> Iterator[Program]:
         yield _compared(f"benchmarks.{program.name}", program.function, make)
 
 
-def _compared(name: str, function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]]) -> Program:
+def _examples() -> Iterator[Program]:
+    def example(name: str) -> dict[str, Any]:
+        return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+    breaks, prices, decoder, pipeline = map(example, ("graph_breaks", "option_prices", "decoder", "pipeline"))
+    rng = np.random.default_rng(0)
+    model, classifier = decoder["make_model"](rng), pipeline["Classifier"](pipeline["CONFIG"], rng)
+    shape = decoder["HEADS"], decoder["WIDTH"] // decoder["HEADS"]
+
+    def cache(n: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        ones = np.ones((n, *shape), np.float32)
+        return [(ones, ones * 2) for _ in range(decoder["LAYERS"])]
+
+    def batch(n: int) -> tuple[np.ndarray, np.ndarray]:
+        return matrix(n, pipeline["CONFIG"]["features"]), np.eye(4)[np.arange(n) % 4]
+
+    yield _compared("examples.normalise", breaks["normalise"], lambda n: (matrix(n)[:, 0].copy(),))
+    yield _compared("examples.call_price", prices["call_price"], lambda n: (matrix(n)[:, 0] + 3, 4.0, np.ones(n)))
+    yield _compared("examples.step", decoder["step"], lambda n: (model, 1, cache(n)), eager)
+    yield _compared("examples.train", pipeline["Classifier"].train, lambda n: (copy.deepcopy(classifier), *batch(n)))
+
+
+def _compared(
+    name: str, function: Callable[..., Any], make: Callable[[int], tuple[Any, ...]], backend: Any = inductor
+) -> Program:
     def start(dynamic: bool | None) -> tuple[Callable[[int], str], Record, Any]:
-        run = captured(function, dynamic=dynamic, backend=inductor, exact=False)
+        run = captured(function, dynamic=dynamic, backend=backend, exact=False)
 
         def call(n: int) -> str:
             try:

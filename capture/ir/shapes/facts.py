@@ -527,6 +527,10 @@ def broadcast(a: Size, b: Size, facts: Facts) -> tuple[Size, Relation | None]:
     >>> str(size), str(needed)
     ('m', 'n == 1')
     """
+    if b == 1 or a == b:
+        return a, None
+    if a == 1:
+        return b, None
     either = b if isinstance(b, int) else a
     ways = [(either, eq(a, b)), (b, eq(a, 1)), (a, eq(b, 1))]
     if isinstance(b, Expr) and b.range[1] <= 1:  # x - x[:1]
