@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from capture.frames.sources import Argument, Dimension, Source
-from capture.ir.shapes import Size, Symbol, evaluate, to_python
+from capture.ir.shapes import Size, Symbol, evaluate, linear, to_python
 
 
 class DerivedDim:
@@ -95,7 +95,13 @@ class Declared:
                 if wrong:
                     return f"{place.name()} is {size}, but {wrong}"
         for place, dim, size in self._sizes(arguments):
-            if isinstance(dim, Dim) or not all(each.name in seen for each in dim.dims):
+            if isinstance(dim, Dim):
+                continue
+            assert isinstance(size, int)
+            if not all(each.name in seen for each in dim.dims):
+                wrong = _unreachable(dim, size, seen, place.name())
+                if wrong:
+                    return f"{place.name()} is {size}, but {wrong}"
                 continue
             if evaluate(dim.size, {each.name: seen[each.name][0] for each in dim.dims}) != size:
                 told = ", ".join(f"{e.name!r} is {seen[e.name][0]} ({seen[e.name][1]})" for e in dim.dims)
@@ -122,6 +128,30 @@ def _out_of_bounds(dim: Dim, size: int) -> str:
     if dim.min is not None and size < dim.min:
         return f"the minimum of {dim.name!r} is {dim.min}"
     return f"the maximum of {dim.name!r} is {dim.max}" if dim.max is not None and size > dim.max else ""
+
+
+def multiple_of(derived: DerivedDim) -> tuple[Dim, int, int] | None:
+    """``dim, a, b`` where the derived dim is ``a * dim + b`` of a single dim: then a size of it tells the dim."""
+    terms, constant = linear(derived.size)
+    if len(derived.dims) != 1 or len(terms) != 1:
+        return None
+    (dim,) = derived.dims
+    factors, coefficient = terms[0]
+    return (dim, coefficient, constant) if factors == ((dim.size, 1),) else None
+
+
+def _unreachable(derived: DerivedDim, size: int, seen: dict[str, tuple[int, str]], where: str) -> str:
+    """What is wrong with the size of a derived dim whose own dim no other place tells."""
+    found = multiple_of(derived)
+    if found is None:
+        return ""
+    dim, factor, more = found
+    value, rest = divmod(size - more, factor)
+    if rest:
+        return f"it is declared as {derived!r}"
+    seen[dim.name] = value, f"by {where}"
+    wrong = _out_of_bounds(dim, value) or ("no size is negative" if value < 0 else "")
+    return f"it is declared as {derived!r}, so that {dim.name!r} is {value}, and {wrong}" if wrong else ""
 
 
 def declare(function: FunctionType, dynamic: Mapping[str, Any]) -> Declared:

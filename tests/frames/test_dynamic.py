@@ -141,6 +141,14 @@ def test_a_counter_costs_one_recompile():
     assert len(run.record.variants) <= 4
 
 
+@pytest.mark.parametrize("base", [0.99, 1.0, -0.5, 0.01])
+def test_what_decays_with_a_counter_stays_in_the_graph(base):
+    run = captured(lambda x, step: x * base**step)
+    for step in (0, 1, 2, 7, 1000, 3):
+        run(matrix(3), step)
+    assert (len(run.entry.variants), run.breaks) == (2, [])
+
+
 # Declared dims -------------------------------------------------------------------------------------------------------
 BATCH = Dim("batch", min=1, max=64)
 
@@ -177,6 +185,30 @@ def test_calls_against_the_declaration(declared, rows, others, message):
     assert message in str(caught.value)
     declared(matrix(3), matrix(6), 1)
     assert len(declared.variants) == 1
+
+
+HALVES = Dim("halves", min=1, max=3)
+
+
+@pytest.mark.parametrize(
+    ("dims", "allowed", "refused", "words"),
+    [
+        ((2 * HALVES,), ((2,), (6,)), (3,), "x.shape[0] is 3, but it is declared as 2*halves"),
+        ((2 * HALVES,), ((4,),), (8,), "so that 'halves' is 4, and the maximum of 'halves' is 3"),
+        ((HALVES + 1,), ((2,), (4,)), (1,), "so that 'halves' is 0, and the minimum of 'halves' is 1"),
+        ((2 * HALVES, HALVES + 1), ((4, 3), (6, 4)), (6, 3), "as halves + 1, and 'halves' is 3 (by x.shape[0])"),
+    ],
+)
+def test_derived_dims_whose_own_dim_no_size_tells(dims, allowed, refused, words):
+    dynamic = {name: {0: dim} for name, dim in zip("xy", dims, strict=False)}
+    function = (lambda x: x * 2) if len(dims) == 1 else (lambda x, y: (x * 2, y * 2))
+    run = capture.compile(function, dynamic=dynamic, backend="eager")
+    for rows in allowed:
+        run(*map(matrix, rows))
+    assert len(run.variants) == 1
+    with pytest.raises(ShapeConstraintError) as caught:
+        run(*map(matrix, refused))
+    assert words in str(caught.value)
 
 
 def test_a_declared_dim_that_must_be_known():

@@ -443,7 +443,10 @@ LARGEST_POWER = 8
 
 
 def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:
-    """A small power of an int, or a size that has a power to a float that is known (``d ** -0.5``)."""
+    """A small power of an int, a size to a float that is known (``d ** -0.5``), or what decays (``0.99 ** step``)."""
+    if type(a.constant) is float and 0 < abs(a.constant) <= 1 and b.python is int and b.range and b.range[0] >= 0:
+        span = (0.0 if a.constant > 0 else -1.0, 1.0)
+        return NumberValue(a.constant**b.example, function=operator.pow, parts=parts, span=span)
     if a.size is None or not a.fits_float:
         return None
     if b.python is int and b.constant is not None and 1 <= b.constant <= LARGEST_POWER:

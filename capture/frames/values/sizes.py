@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.dims import DerivedDim, Dim
+from capture.frames.dims import DerivedDim, Dim, multiple_of
 from capture.frames.guards import Guard
 from capture.frames.size_guards import in_words, relation_guard, size_in_words
 from capture.frames.sources import LARGEST_SIZE, Dimension, Source
@@ -40,6 +40,7 @@ from capture.ir.shapes import (
     ge,
     holds,
     le,
+    modulo,
     negate,
     substitute,
     tidy,
@@ -143,10 +144,24 @@ class Sizes(Known):
 
     def finish(self) -> None:
         """What tells the sizes that stand for those of the graph's inputs is an input too."""
+        self._relate_derived()
         for name, number in list(self.numbers.items()):
             owner = self.owners.get(name, number)
             if owner.node is not None:
                 self.require_inputs(self.facts.simplify(number.size))
+
+    def _relate_derived(self) -> None:
+        """Sizes declared as ``2 * batch`` where no size is ``batch``: they are even, and tell the dim."""
+        told: dict[str, tuple[Size, int]] = {}
+        for symbol, derived in self._derived:
+            found = multiple_of(derived)
+            if found is None:
+                continue
+            dim, factor, more = found
+            self.require(eq(modulo(symbol - more, factor), 0))
+            self.bound(symbol, factor * (dim.min or 0) + more, None if dim.max is None else factor * dim.max + more)
+            other, by = told.setdefault(dim.name, (symbol - more, factor))
+            self.require(eq(by * (symbol - more), factor * other))
 
     # questions ----------------------------------------------------------------------------------------------------
     def answer(self, relation: Relation) -> bool:
