@@ -236,7 +236,9 @@ MOST_REASONS, LONGEST = 4, 160
 
 
 def _short(words: str) -> str:
-    return words.replace(f"{Path(__file__).parent}{os.sep}", "")
+    for root in (Path(__file__).parent, EXAMPLES.parent):
+        words = words.replace(f"{root}{os.sep}", "")
+    return words
 
 
 # The page -------------------------------------------------------------------------------------------------------------
