@@ -155,6 +155,8 @@ class Indexing(Numbers):
         found = value.real(self.tracer)
         places = self._places(array, key)
         if places is not None:
+            if isinstance(found, InsideArray) and not np.can_cast(found.type.dtype, array.type.dtype, "safe"):
+                raise GraphBreak("values of another dtype are assigned to computed places inside a loop", "op")
             target = "store_picked" if places.type.dtype.kind == "b" else "store_gathered"
             stored = found.node if isinstance(found, InsideArray) else self._stored(array, found)
             self.step(target, array.node, places.node, stored, type=None)
