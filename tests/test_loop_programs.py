@@ -5,26 +5,14 @@ What a change of ours improves or spoils is written down by ``python -m tests.be
 
 import pytest
 
-from tests.benchmarks.loops import PROGRAMS, SIZES, golden
+from capture import backends
+from tests.benchmarks.loops import PROGRAMS, SIZES, golden, timing
+from tests.compare import assert_same_form
+from tests.helpers import Outcome, captured
 
 KNOWN = golden.read()
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    """Results, changed arguments, types and warnings of two calls; graphs, breaks, loop nodes."""
-    found = golden.figures(golden.run(name))
-    assert found == KNOWN[name], "for the better? python -m tests.benchmarks.loops.golden --update"
-
-
-def test_the_corpus_is_whole():
-    assert list(KNOWN) == list(PROGRAMS)
-    assert len(PROGRAMS) >= 48
-
-
-def test_the_other_programs_are_one_graph_with_loop_nodes():
-    rest = {name: row for name, row in KNOWN.items() if row.graphs != 1 or row.breaks or not row.loops}
-    assert set(rest) == set(NOT_WHOLE), rest
+SHARE = 4
+"""One program in so many is also compiled to C, of those that are whole."""
 
 
 NOT_WHOLE = {
@@ -39,6 +27,42 @@ NOT_WHOLE = {
     "welford": "the least and largest of a stream begin as Python floats and become scalars",
 }
 """Programs that are not one graph without breaks, and what stands in the way; the table says how much is captured."""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name):
+    """Results, changed arguments, types and warnings of two calls; graphs, breaks, loop nodes."""
+    found = golden.figures(golden.run(name))
+    assert found == KNOWN[name], "for the better? python -m tests.benchmarks.loops.golden --update"
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NOT_WHOLE][::SHARE])
+def test_kernels_of_program(name):
+    """The same in C, within what another order of sums explains after a whole program."""
+    program = PROGRAMS[name]
+    run = captured(program.function, backend=backends.inductor)
+    plain = Outcome(program.function, program.arguments("small"), {})
+    compiled = Outcome(run.entry, program.arguments("small"), {})
+    assert compiled.error is None and compiled.warnings == plain.warnings and run.graphs
+    tolerance = 1e-4 if program.dtype == "float32" else 1e-9
+    assert timing.close((compiled.result, compiled.args), (plain.result, plain.args), tolerance)
+    for got, expected in zip(_arrays(compiled), _arrays(plain), strict=True):
+        assert_same_form(got, expected, name)
+
+
+def _arrays(outcome):
+    results = outcome.result if isinstance(outcome.result, tuple) else (outcome.result,)
+    return [value for value in (*results, *outcome.args) if hasattr(value, "dtype")]
+
+
+def test_the_corpus_is_whole():
+    assert list(KNOWN) == list(PROGRAMS)
+    assert len(PROGRAMS) >= 48
+
+
+def test_the_other_programs_are_one_graph_with_loop_nodes():
+    rest = {name: row for name, row in KNOWN.items() if row.graphs != 1 or row.breaks or not row.loops}
+    assert set(rest) == set(NOT_WHOLE), rest
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
