@@ -177,8 +177,8 @@ class _Kernel:
 
     def keep_arrays(self) -> list[str]:
         """What is written is written, read or not: NumPy may warn of it."""
-        names = ", ".join(f'"r"({name})' for name in self.function.fixed_names)
-        return [f'    __asm__ volatile("" : : {names} : "memory");'] if self.function.raises else []
+        names = self.function.fixed_names if self.function.raises else ()  # each for itself: registers are few
+        return [f'    __asm__ volatile("" : : "r"({name}) : "memory");' for name in names]
 
     def title(self) -> list[str]:
         title = f"{self.node.name}: the program {self.program.name}"

@@ -176,7 +176,8 @@ class _Reduction:
             with self.function.lines.block("else"):
                 self.add_blocks(target, moving)
         else:
-            self.add_blocks(target, moving)
+            with self.function.lines.block():
+                self.add_blocks(target, moving)
 
     def add_blocks(self, target: str, moving: Sequence[int]) -> None:
         function, short = self.function, C_TYPES[self.dtype]
