@@ -3,6 +3,7 @@
 What a change of ours improves or spoils is written down by ``python -m tests.benchmarks.loops.golden --update``.
 """
 
+import numpy as np
 import pytest
 
 from capture import backends
@@ -19,8 +20,6 @@ NOT_WHOLE = {
     "gru": "a list that grows in the loop: unrolled",
     "k_means": "a decision on a mask, rows chosen by it",
     "lattice_boltzmann": "rolls by numbers out of arrays",
-    "life_cells": "an int that becomes a NumPy scalar of eight bits, or not",
-    "longest_common": "an int out of an array that a loop has filled, before another loop",
     "mandelbrot_mask": "complex numbers: unrolled",
     "spectral_heat": "complex numbers: unrolled",
     "viterbi": "a column chosen by an element of an array, before the loops",
@@ -74,3 +73,23 @@ def test_arguments_are_made_anew_and_equal(name):
     assert repr(first) == repr(second)
     assert all(a is not b for a, b in zip(first, second, strict=True) if hasattr(a, "dtype"))
     assert all(len(getattr(program, size)) == len(program.small) for size in SIZES)
+
+
+def through(x, n):
+    number = False
+    count = 0
+    for i in range(n):
+        if number:
+            count += 1
+        number = x[i] > 0.7
+        while not number and count < 5:
+            number = count > 3
+            count += 1
+    return number, count
+
+
+@pytest.mark.parametrize("backend", [backends.eager, backends.inductor])
+def test_a_variable_may_have_the_name_of_a_step(backend):
+    run = captured(through, backend=backend)
+    run.on(lambda: (np.linspace(0, 1.5, 20), 20))
+    assert (run.graphs, run.breaks) == (1, [])

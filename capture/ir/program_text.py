@@ -85,7 +85,7 @@ def _parse_block(lines: Sequence[str], nodes: dict[str, Node]) -> Block:
     parameters = []
     for part in split_parts(header[2]):
         name, _, text = part.partition(": ")
-        nodes[name[1:]] = node = Node(name[1:], "parameter", name[1:], (), {}, _parse_kind(text))
+        nodes[name[1:]] = node = Node(name[1:], "parameter", "", (), {}, _parse_kind(text))
         parameters.append(node)
     steps = []
     for line in lines[1:-1]:

@@ -257,4 +257,4 @@ _AS_PYTHON = {float: (np.dtype("f8"),), int: (np.dtype("i8"),), bool: (np.dtype(
 
 
 def _stand_in(python: type) -> Node:
-    return Node("number", "parameter", "number", (), {}, NumberType(python))
+    return Node("number", "parameter", "", (), {}, NumberType(python))

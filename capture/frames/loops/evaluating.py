@@ -221,7 +221,7 @@ class Inside(Calling):
         return self.value_of(self._new_node(block, name, kind))
 
     def _new_node(self, block: OpenBlock, name: str, kind: Any) -> Node:
-        node = Node(self.fresh(name), "parameter", name, (), {}, kind)
+        node = Node(self.fresh(name), "parameter", "", (), {}, kind)
         block.parameters.append(node)
         return node
 

@@ -113,7 +113,7 @@ class Writer:
                 kind = ranked(kind)
         else:
             kind = NumberType(kind.python)
-        parameter = Node(self.fresh(node.name), "parameter", node.name, (), {}, kind)
+        parameter = Node(self.fresh(node.name), "parameter", "", (), {}, kind)
         self.operands[parameter] = value
         return self.value_of(parameter, sizes, value)
 
