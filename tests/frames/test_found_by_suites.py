@@ -462,7 +462,7 @@ def test_what_was_warned_of_once_is_not_shown_again():
 
 
 @pytest.mark.parametrize("order", [sorted, lambda values: values.sort() or values])
-@pytest.mark.parametrize(("count", "graphs", "breaks"), [(20, 3, False), (200, 2, True)])
+@pytest.mark.parametrize(("count", "graphs", "breaks"), [(20, 4, True), (200, 2, True)])
 def test_long_lists_from_outside_are_sorted_by_python(order, count, graphs, breaks):
     def f(x, values):
         y = x * 2
