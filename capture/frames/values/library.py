@@ -88,6 +88,8 @@ def _name(name: Value) -> str:
 
 def _extreme(function: Callable[..., Any]) -> Row:
     def extreme(tracer: Tracer, *values: Value, key: Value = NONE, default: Value | None = None) -> Value:
+        if not values:
+            raise GraphBreak("min or max of nothing", "python")
         items = values if len(values) > 1 else values[0].items(tracer)
         if not items and default is not None and len(values) == 1:
             return default
