@@ -28,7 +28,7 @@ from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue, ModuleValue
-from capture.frames.values.results import ComputedNumber
+from capture.frames.values.results import ChosenValue, ComputedNumber
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
 from capture.ir.complexes import ROUNDED, is_complex
@@ -311,7 +311,11 @@ def identical(tracer: Tracer, left: Value, right: Value) -> bool:
     if left is right:
         return True
     pair = (left, right)
-    if any(isinstance(value, ScalarValue | NumberValue) or type(value) in _FRESH for value in pair):
+    if tracer.inside is not None and any(map(tracer.inside.is_inside, pair)):
+        return _not_singleton_inside(tracer, left, right)
+    if any(isinstance(value, ChosenValue) for value in pair):
+        raise GraphBreak("identity of one of several objects is left to Python")
+    if any(isinstance(value, ScalarValue | NumberValue | ComputedNumber) or type(value) in _FRESH for value in pair):
         return _not_singleton(left, right)
     if isinstance(left, Constant | CallableValue) and isinstance(right, Constant | CallableValue):
         return _same_known(left, right)
@@ -324,12 +328,26 @@ def identical(tracer: Tracer, left: Value, right: Value) -> bool:
     return False  # two families, or two objects of which each has one value
 
 
+def _not_singleton_inside(tracer: Tracer, left: Value, right: Value) -> bool:
+    """Of a value that is known when a loop runs: it is not None, and which of two objects it is nobody can say."""
+    if any(isinstance(value, Constant) and (value.value is None or value.value is Ellipsis) for value in (left, right)):
+        return False
+    raise GraphBreak("identity of objects inside a loop is left to Python")
+
+
 def _not_singleton(left: Value, right: Value) -> bool:
-    if any(isinstance(value, NumberValue) and value.python is bool for value in (left, right)):
+    if any(_may_be_true(value) for value in (left, right)):
         raise GraphBreak("identity of a truth value that changes is left to Python")
     if any(isinstance(value, Constant) and any(value.value is one for one in SINGLETONS) for value in (left, right)):
         return False
     raise GraphBreak("identity of objects that are made anew is left to Python")
+
+
+def _may_be_true(value: Value) -> bool:
+    """Whether it is one of two singletons."""
+    if isinstance(value, ComputedNumber):
+        return value.type.python is bool
+    return isinstance(value, NumberValue) and value.python is bool
 
 
 def _same_known(left: Any, right: Any) -> bool:
