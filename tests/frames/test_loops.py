@@ -18,7 +18,10 @@ LOOPS = {
     **dict.fromkeys(("meth2", "nl"), 0),  # an object is changed in each round
     **dict.fromkeys(("inside", "aliased"), 0),  # which of two objects something is
     **dict.fromkeys(("bigint", "mixtype", "ones_bc", "uint"), 0),  # numbers and calls that programs do not have
-    "whileelse": 2, "enum": 4, "two_loops": 3, "inside2": 18,
+    "whileelse": 2,
+    "enum": 4,
+    "two_loops": 3,
+    "inside2": 18,
 }
 """Numbers of loop nodes, where it is not one."""
 
@@ -520,11 +523,56 @@ def aliased(x):
     return x
 
 
+for n in (0.5, 1.5, 9.0, -9.0):
+
+    @case(V.copy(), n)
+    def pairs(x, t):
+        for i in range(len(x)):
+            for j in range(i, len(x)):
+                if x[i] + x[j] > t:
+                    return i, j
+        return None
+
+    @case(V.copy(), n)
+    def first(x, t):
+        for i in range(len(x)):
+            if x[i] > t:
+                return x[i]
+        return "none", 3
+
+    @case(V.copy(), n)
+    def state(x, t):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+            x[i] = 0
+            if s > t:
+                return s, i, True
+        return s
+
+    @case(V.copy(), n)
+    def outer(x, t):
+        def find(v):
+            for i in range(len(v)):
+                if v[i] > t:
+                    return i
+            return None
+
+        k = find(x)
+        return -1 if k is None else k * 2
+
+    @case(V.copy(), n)
+    def decide(x, t):
+        if x.sum() > t:
+            return None
+        return x.sum()
+
+
 def nodes(run):
     return sum(node.target == "loop" for graph in run.record.graphs for node in graph)
 
 
-@pytest.mark.parametrize(("function", "arguments"), PROGRAMS, ids=[function.__name__ for function, _ in PROGRAMS])
+@pytest.mark.parametrize(("function", "arguments"), PROGRAMS, ids=lambda each: getattr(each, "__name__", ""))
 def test_as_plain_python(function, arguments):
     run = captured(function)
     for _ in range(2):

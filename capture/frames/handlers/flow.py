@@ -14,6 +14,7 @@ from capture.frames.values.containers import DictValue
 from capture.frames.values.generators import next_item
 from capture.frames.values.instances import Instance
 from capture.frames.values.iterators import IteratorValue
+from capture.frames.values.results import ChosenValue
 from capture.frames.values.streams import UserIterator
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def _conditional(name: str, taken: Callable[[Tracer, Value], bool]) -> None:
 
 
 def _is_none(value: Value) -> bool:
+    if isinstance(value, ChosenValue):
+        raise GraphBreak(f"whether {value.describe()} is None is left to Python", "branch")
     return isinstance(value, Constant) and value.value is None
 
 

@@ -32,6 +32,7 @@ from capture.frames.loops.values import (
     Kind,
     MaybeType,
     MaybeValue,
+    OneOfValue,
     Stream,
     UnknownValue,
     joined,
@@ -49,6 +50,7 @@ from capture.ir.types import ArrayType, NumberType
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame
 
+RESULT = "result"
 MOST_STARTS = 40
 """Evaluations of one loop; each widens what is guessed of some variable."""
 
@@ -172,9 +174,12 @@ class Inside(Calling):
         depth = len(first.stack)
         if any(len(way.state.stack) != depth for way in ways):
             raise GraphBreak("a loop that is left with different stacks", "loop")
-        live = code.live_locals(leader) if leader is not None else frozenset[str]()
+        live = code.live_variables(leader) if leader is not None else frozenset[str]()
+        is_result = leader is None and len(self.tracer.frames) - 1 == self.depth
         stack = [
-            self._merged(block, ways, [way.state.stack[place] for way in ways], f"stack_{place}")
+            self._merged(
+                block, ways, [way.state.stack[place] for way in ways], RESULT if is_result else f"stack_{place}"
+            )
             for place in range(depth)
         ]
         names = _names(ways, live) if len(ways) > 1 else list(first.locals)
@@ -198,9 +203,38 @@ class Inside(Calling):
         kind = self.kinds(values)
         if kind == MaybeType(None):
             return UNBOUND
+        if kind is None and name == RESULT and all(map(self._may_be_option, values)):
+            return self._one_of(block, ways, values)
         if kind is None:
             return UnknownValue(f"{name} is one thing or another, depending on the way through the loop")
         return self._parameter(block, name, kind, ways, values)
+
+    def _may_be_option(self, value: Value) -> bool:
+        """Whether a value can be one of several results: constants, numbers, scalars, tuples of these."""
+        if isinstance(value, TupleValue):
+            return all(map(self._may_be_option, value.values))
+        found = value.looked_at
+        return isinstance(found, Constant | InsideNumber | InsideScalar | EitherValue)
+
+    def _one_of(self, block: OpenBlock, ways: Sequence[Arrival], values: Sequence[Value]) -> Value:
+        """A number, and for each way what it returns; the others hand over anything for that."""
+        number = self._new_node(block, "way", NumberType(int))
+        for place, way in enumerate(ways):
+            way.args.append(place)
+        return OneOfValue(
+            InsideNumber(number), [self._option(block, ways, place, value) for place, value in enumerate(values)]
+        )
+
+    def _option(self, block: OpenBlock, ways: Sequence[Arrival], chosen: int, value: Value) -> Value:
+        if isinstance(value, TupleValue):
+            return TupleValue([self._option(block, ways, chosen, item) for item in value.values])
+        found = value.looked_at
+        kind = self.kind(found)
+        if isinstance(found, Constant) or kind is None:
+            return found
+        for place, way in enumerate(ways):
+            way.args.extend(self._given(way, found, kind) if place == chosen else self._anything(way, kind))
+        return self._new_parameter(block, "result", kind)
 
     def _parameter(
         self, block: OpenBlock, name: str, kind: Kind, ways: Sequence[Arrival], values: Sequence[Value]
@@ -263,7 +297,7 @@ class Inside(Calling):
         place = (self.place(frame), head)
         block = self.open(f"loop_{frame.code.instructions[head].line or head}")
         changing = part.assigned(frame.code, head)
-        live = frame.code.live_locals(head)
+        live = frame.code.live_variables(head)
         first = ways[0].state
         stack: list[Value] = []
         for position in range(len(first.stack)):

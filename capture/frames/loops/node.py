@@ -10,6 +10,7 @@ from outside it is stored into it when the region ends (``Memory.rename``), so t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -22,6 +23,7 @@ from capture.frames.loops.values import (
     InsideScalar,
     InsideValue,
     MaybeValue,
+    OneOfValue,
     UnknownValue,
 )
 from capture.frames.loops.writing import OpenBlock
@@ -120,6 +122,14 @@ def _require_only_operands(tracer: Tracer, start: int) -> None:
             raise GraphBreak(f"{node.target} inside a loop", "loop")
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """Of several results the one with a number, which is a result itself."""
+
+    number: Any
+    options: list[Any]
+
+
 class _Results:
     """What comes out of a program."""
 
@@ -135,7 +145,7 @@ class _Results:
         """The state behind the loop, with places of results for values of the program."""
         if isinstance(state, Value):
             return self._placed(state)
-        live = self.frame.code.live_locals(self.part.end or 0)
+        live = self.frame.code.live_variables(self.part.end or 0)
         stack = [self._placed(value) for value in state.stack]
         local = {
             name: self._placed(value) for name, value in state.locals.items() if name in live and value is not UNBOUND
@@ -148,6 +158,8 @@ class _Results:
         if isinstance(value, MaybeValue):
             self.weak.append(value.unbound)
             value = value.value
+        if isinstance(value, OneOfValue):
+            return OneOf(self._placed(value.number), [self._placed(option) for option in value.options])
         if isinstance(value, TupleValue) and self._is_made_inside(value):
             return tuple(self._placed(item) for item in value.values)
         if isinstance(value, EitherValue):
@@ -280,6 +292,8 @@ class _Results:
             value = waiting.pop()
             if isinstance(value, list | tuple):
                 waiting.extend(value)
+            elif isinstance(value, OneOf):
+                waiting.extend(value.options)
             elif isinstance(value, State):
                 waiting += [*value.stack, *value.locals.values()]
             elif isinstance(value, Value) and id(value) not in seen:
@@ -354,6 +368,10 @@ class _Results:
 
     def _value(self, found: Any) -> Value:
         """The value outside of what ``_placed`` has put in its place."""
+        if isinstance(found, OneOf):
+            number = self._value(found.number)
+            assert isinstance(number, ComputedNumber)
+            return ChosenValue(number, [self._value(option) for option in found.options])
         if isinstance(found, tuple):
             return TupleValue([self._value(item) for item in found])
         if isinstance(found, Value):

@@ -184,6 +184,20 @@ class UnknownValue(Value):
         raise GraphBreak(self.why, "loop")
 
 
+class OneOfValue(Value):
+    """What a function returns: one of several unlike things, the one with a number; no more is known of it."""
+
+    __slots__ = ("number", "options")
+    noun = "result"
+
+    def __init__(self, number: InsideNumber, options: Sequence[Value]) -> None:
+        super().__init__()
+        self.number, self.options = number, tuple(options)
+
+    def real(self, tracer: Tracer) -> Value:
+        raise GraphBreak("what a function returns is one thing or another, depending on the way through a loop", "loop")
+
+
 # Iterators --------------------------------------------------------------------------------------------------------
 class RangeValue(Value):
     """``range`` of numbers that are known when the program runs; the step is an int, or a number above zero."""

@@ -49,10 +49,10 @@ class ComputedNumber(GraphValue):
 
 
 class ChosenValue(Value):
-    """One of several arrays from outside, the one with a number that a loop has found: ``u, v = v, u``."""
+    """One of several objects, the one with a number that a loop has found: arrays after ``u, v = v, u``, results."""
 
     __slots__ = ("number", "options")
-    noun = "array"
+    noun = "one of several objects"
 
     def __init__(self, number: ComputedNumber, options: Sequence[Value]) -> None:
         super().__init__()
