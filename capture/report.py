@@ -45,7 +45,7 @@ class Report:
 
     ``kernels`` has one entry per loop nest over the data; ``runners`` are what the backend made of each graph;
     ``sizes`` the sizes and numbers that each graph leaves open; ``specialised`` says of places that were to be open why
-    their values had to be known, and where.
+    their values had to be known, and where; ``loops`` of loops that are no nodes of a graph why they are not.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Report:
     runners: tuple[Any, ...]
     sizes: tuple[tuple[OpenSize, ...], ...]
     specialised: Mapping[str, str]
+    loops: Mapping[str, str]
     compile_seconds: float
 
     @property
@@ -90,6 +91,7 @@ class Report:
             ("kernels", [describe_kernel(kernel) for kernel in self.kernels]),
             ("open sizes", self._open_sizes()),
             ("specialised", [f"{place}: {why}" for place, why in self.specialised.items()]),
+            ("loops outside of the graphs, or unrolled", [f"{place}: {why}" for place, why in self.loops.items()]),
             ("guards", [str(guard) for guard in self.guards]),
         )
 
@@ -158,6 +160,7 @@ def make_report(name: str, result: Any, record: Record) -> Report:
         runners=tuple(record.runners),
         sizes=tuple(record.sizes),
         specialised=dict(record.specialised),
+        loops=dict(record.loops),
         compile_seconds=record.compile_seconds,
     )
 

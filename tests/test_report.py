@@ -119,6 +119,15 @@ def test_what_ended_the_graph_is_told():
     )
 
 
+def test_why_a_loop_is_no_node_is_told():
+    report = capture.explain(keeping, backend="eager")(np.ones(2), 100)
+    line = keeping.__code__.co_firstlineno + 2
+    place = f"{__file__}:{line} in keeping"
+    assert report.loops == {place: f"a change of an object inside a loop, at {__file__}:{line + 1} in keeping"}
+    assert f"loops outside of the graphs, or unrolled:\n  {place}: " in str(report)
+    assert capture.explain(loop, backend="eager")(np.ones(2), 100).loops == {}
+
+
 def test_a_declared_int_is_not_taken_for_a_constant():
     """A break is less than what the user asked not to have: a variant for each value."""
     compiled = capture.compile(loop, dynamic={"n": capture.Dim("n")}, backend="eager")

@@ -39,6 +39,7 @@ class Record:
     limits: list[str] = field(default_factory=list)  # in words: no more variants
     sizes: list[tuple[OpenSize, ...]] = field(default_factory=list)  # what is open in each graph
     specialised: dict[str, str] = field(default_factory=dict)  # what is not open any more: why, where
+    loops: dict[str, str] = field(default_factory=dict)  # loops that are no nodes of a graph: where, and why
     compile_seconds: float = 0.0
     resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
     alive: list[Any] = field(default_factory=list, repr=False)
@@ -69,6 +70,7 @@ class Record:
             found.clear()
         self.resumes.clear()
         self.specialised.clear()
+        self.loops.clear()
         self._seen.clear()
         self.compile_seconds = 0.0
 

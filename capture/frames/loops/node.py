@@ -26,6 +26,7 @@ from capture.frames.loops.values import (
     OneOfValue,
     UnknownValue,
 )
+from capture.frames.loops.worth import DECISIONS
 from capture.frames.loops.writing import OpenBlock
 from capture.frames.rebuild import PARTS
 from capture.frames.values.arrays import ArrayValue, GraphValue, graph_value
@@ -49,11 +50,16 @@ def capture_loop(tracer: Tracer, frame: Frame) -> bool:
     depth, marks, index = len(tracer.frames), tracer.mark(), frame.index
     stack, local, evaluated = list(frame.stack), dict(frame.locals), tracer.evaluated
     position = tracer.graph.position
+    loops, place = tracer.settings.record.loops, "{}:{} in {}".format(*frame.place)
+    is_loop = frame.instruction.op not in DECISIONS
     try:
         _capture(tracer, frame, marks[0])
+        loops.pop(place, None)
         return True
     except (GraphBreak, Specialise) as stop:
         tracer.loops_left[key] = str(stop)
+        if is_loop:
+            loops[place] = "{}, at {}:{} in {}".format(stop, *tracer.frames[-1].place)
     finally:
         tracer.inside = None
         tracer.journal.frozen = False
