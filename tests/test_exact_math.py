@@ -55,6 +55,11 @@ if not STEADY:
     LAYOUTS = {name: make for name, make in LAYOUTS.items() if make(np.ones).flags.forc}
 
 
+def some_layouts(name, dtype):
+    """A third of the layouts, another one for each function and dtype: each takes a kernel of its own."""
+    return list(LAYOUTS.values())[(len(name) + DTYPES.index(dtype)) % 3 :: 3]
+
+
 def test_the_vocabulary_and_the_records_agree_on_what_is_exact():
     assert set(IN_LOOPS) == INEXACT
 
@@ -69,7 +74,7 @@ def test_unary(name, dtype):
         for size in SIZES:
             run(any_numbers(rng, dtype, (size,)))
         assert run.graphs <= 4 and run.breaks == []
-        for make in LAYOUTS.values():
+        for make in some_layouts(name, dtype):
             run = exact(lambda x: (function(x), function(x * 1)))
             run(make(lambda shape: any_numbers(rng, dtype, shape)))
             assert run.graphs == 1 and run.breaks == []
@@ -85,7 +90,7 @@ def test_binary(name, dtype):
         for size in SIZES:
             run(any_numbers(rng, dtype, (size,)), any_numbers(rng, dtype, (size,)))
         assert run.graphs <= 4 and run.breaks == []
-        for make in LAYOUTS.values():
+        for make in some_layouts(name, dtype):
             run = exact(lambda x, y: (function(x, y), function(x, 1.7), function(0.3, y)))
             made = [make(lambda shape: any_numbers(rng, dtype, shape)) for _ in "xy"]
             run(*made)
