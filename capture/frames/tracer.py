@@ -558,7 +558,7 @@ class Tracer:
         left, right = left.real(self), right.real(self)
         if self.inside is not None and (self.inside.is_inside(left) or self.inside.is_inside(right)):
             return self.inside.binary(symbol, left, right)
-        return operations.binary(self, symbol, left.real(self), right.real(self))
+        return operations.binary(self, symbol, left, right)
 
     def equal(self, left: Value, right: Value) -> bool:
         """``left is right or left == right``, as containers compare."""

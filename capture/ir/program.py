@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -93,6 +93,13 @@ class Leave:
 End = Jump | Branch | Finish | Leave
 
 
+def jumps_of(end: End | None) -> tuple[Jump, ...]:
+    """Where control goes from the end of a block; nowhere from one that is not written yet."""
+    if isinstance(end, Jump):
+        return (end,)
+    return (end.then, end.other) if isinstance(end, Branch) else ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     name: str
@@ -103,9 +110,7 @@ class Block:
     @property
     def jumps(self) -> tuple[Jump, ...]:
         """Where control goes from here."""
-        if isinstance(self.end, Jump):
-            return (self.end,)
-        return (self.end.then, self.end.other) if isinstance(self.end, Branch) else ()
+        return jumps_of(self.end)
 
     @property
     def reads(self) -> tuple[Any, ...]:
@@ -268,8 +273,51 @@ STEPS: Mapping[str, Callable[..., Any]] = {
 """What a step may do, by target."""
 
 
+VIEWS = frozenset({"view", "permute", "broadcast"})
+"""Those whose result shows the memory of their first operand."""
+
 STORES = frozenset({"store", "store_at", "store_picked", "store_gathered"})
 """Those that write their first operand."""
+
+
+class AnyBlock(Protocol):
+    """A block, or one that is still being written."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameters(self) -> Sequence[Node]: ...
+
+    @property
+    def steps(self) -> Sequence[Node]: ...
+
+    @property
+    def end(self) -> End | None: ...
+
+
+def owners_of(blocks: Sequence[AnyBlock]) -> dict[Node, frozenset[Node]]:
+    """For each array the operands and steps whose memory it may show; for each operand, itself."""
+    by_name = {block.name: block for block in blocks}
+    owners = {operand: frozenset({operand}) for operand in blocks[0].parameters}
+    flows: list[tuple[Node, Node]] = []  # an array, and another whose memory it may show
+    for block in blocks:
+        for step in block.steps:
+            if isinstance(step.type, RankedType):
+                owners[step] = frozenset() if step.target in VIEWS else frozenset({step})
+                if step.target in VIEWS:
+                    flows.append((step, step.args[0]))
+        for jump in jumps_of(block.end):
+            pairs = zip(by_name[jump.target].parameters, jump.args, strict=True)
+            flows += [(parameter, given) for parameter, given in pairs if isinstance(parameter.type, RankedType)]
+    changed = True
+    while changed:
+        changed = False
+        for node, source in flows:
+            more = owners.get(node, frozenset()) | owners.get(source, frozenset())
+            if more != owners.get(node):
+                owners[node], changed = more, True
+    return owners
 
 
 # Running ----------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import Specialise
 from capture.frames.values.results import ChosenValue, ComputedNumber
 from capture.ir.graph import Node, buffer, root
-from capture.ir.program import STORES, Branch, Finish, Jump, Program, RankedType
+from capture.ir.program import STORES, Finish, Program, RankedType, jumps_of, owners_of
 from capture.ir.types import NumberType, array_type
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class _Results:
             raise NeedsNative("late", 1)
         operands = list(inside.operands)
         entry.parameters[:0] = operands
-        roots = roots_of(inside.blocks)
+        roots = owners_of(inside.blocks)
         written = {owner for block in inside.blocks for step in block.steps if step.target in STORES
                    for owner in roots.get(step.args[0], ()) if owner in inside.operands}  # fmt: skip
         outer = {parameter: inside.outer_node(parameter) for parameter in operands}
@@ -346,7 +346,7 @@ class _Results:
             return known
         if value.kind == "parameter":
             for block in self.inside.blocks:
-                for jump in _jumps(block.end):
+                for jump in jumps_of(block.end):
                     target = next(each for each in self.inside.blocks if each.name == jump.target)
                     if value in target.parameters:
                         given = jump.args[target.parameters.index(value)]
@@ -411,46 +411,13 @@ def _name(value: Any) -> str:
     return value.name if isinstance(value, Node) else "result"
 
 
-def _jumps(end: Any) -> tuple[Jump, ...]:
-    return (end,) if isinstance(end, Jump) else (end.then, end.other) if isinstance(end, Branch) else ()
-
-
 def reachable(blocks: list[OpenBlock]) -> list[OpenBlock]:
     """Blocks that control comes to, in their order."""
     by_name = {block.name: block for block in blocks}
     seen, waiting = {blocks[0].name}, [blocks[0]]
     while waiting:
-        for jump in _jumps(waiting.pop().end):
+        for jump in jumps_of(waiting.pop().end):
             if jump.target not in seen:
                 seen.add(jump.target)
                 waiting.append(by_name[jump.target])
     return [block for block in blocks if block.name in seen]
-
-
-def roots_of(blocks: list[OpenBlock]) -> dict[Any, frozenset[Node]]:
-    """For each array of a program the operands and steps whose memory it may show."""
-    roots: dict[Any, frozenset[Node]] = {}
-    by_name = {block.name: block for block in blocks}
-    for parameter in blocks[0].parameters:
-        roots[parameter] = frozenset({parameter})
-    changed = True
-    while changed:
-        changed = False
-
-        def add(node: Any, owners: frozenset[Node]) -> None:
-            nonlocal changed
-            known = roots.get(node, frozenset())
-            if not owners <= known:
-                roots[node] = known | owners
-                changed = True
-
-        for block in blocks:
-            for step in block.steps:
-                if isinstance(step.type, RankedType):
-                    shows = step.target in ("view", "permute", "broadcast")
-                    add(step, roots.get(step.args[0], frozenset()) if shows else frozenset({step}))
-            for jump in _jumps(block.end):
-                for parameter, given in zip(by_name[jump.target].parameters, jump.args, strict=True):
-                    if isinstance(parameter.type, RankedType):
-                        add(parameter, roots.get(given, frozenset()))
-    return roots

@@ -9,15 +9,14 @@ arrays need no memory (``delayed``), since their elements are computed where the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from capture.inductor.vocabulary import DEAR, RULES
 from capture.ir.graph import Node, iterate_nodes
-from capture.ir.program import STORES, Block, Branch, Finish, Program, RankedType
+from capture.ir.program import STORES, Block, Branch, Finish, Program, RankedType, owners_of
 
 Owners = Mapping[Node, frozenset[str]]
 
-VIEWS = ("view", "permute", "broadcast")
 MOST_DELAYED = 128
 """Maps that are computed in one loop nest."""
 
@@ -28,33 +27,12 @@ def is_array(value: object) -> bool:
 
 def find_owners(program: Program) -> Owners:
     """The memory that arrays may show: that of an operand, or what a step has made; by name."""
-    owners: dict[Node, frozenset[str]] = {}
-    first = program.blocks[0]
-    for node in first.parameters:
-        owners[node] = frozenset((f"operand {node.name}",))
-    for step in program.steps:
-        if is_array(step):
-            owners[step] = frozenset() if step.target in VIEWS else frozenset((step.name,))
-    changed = True
-    while changed:
-        changed = False
-        for node, source in _flows(program):
-            more = owners.get(node, frozenset()) | owners.get(source, frozenset())
-            if more != owners.get(node, frozenset()):
-                owners[node], changed = more, True
-    return owners
+    operands = frozenset(program.operands)
 
+    def name(owner: Node) -> str:
+        return f"operand {owner.name}" if owner in operands else owner.name
 
-def _flows(program: Program) -> Iterator[tuple[Node, Node]]:
-    """Arrays that show memory of others."""
-    for block in program.blocks:
-        for step in block.steps:
-            if step.target in VIEWS:
-                yield step, step.args[0]
-        for jump in block.jumps:
-            for node, value in zip(program.block(jump.target).parameters, jump.args, strict=True):
-                if is_array(value):
-                    yield node, value
+    return {node: frozenset(map(name, owners)) for node, owners in owners_of(program.blocks).items()}
 
 
 def find_needed(program: Program, results: frozenset[int]) -> frozenset[Node]:
