@@ -79,6 +79,18 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
 }
 """What a value is made of, for families that are."""
 
+def every_part(values: Iterable[Value | None]) -> Iterator[Value]:
+    """The values, as far as they were looked at, and all that they are made of, each once."""
+    waiting, seen = list(values), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if value is not None and id(value) not in seen:
+            seen.add(id(value))
+            real = value.looked_at
+            yield real
+            waiting.extend(PARTS.get(type(real), lambda _: ())(real))
+
+
 HELD = (GraphValue, CellValue)
 """Families whose objects are there before the others are made, each once. All others are made once, for identity."""
 

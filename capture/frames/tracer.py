@@ -34,7 +34,7 @@ from capture.frames.loops.node import capture_loop, compute_apart
 from capture.frames.loops.worth import Entrance, is_worth
 from capture.frames.origins import added, is_passed_cell, is_resumed, origin
 from capture.frames.outside import Outside
-from capture.frames.rebuild import PARTS
+from capture.frames.rebuild import PARTS, every_part
 from capture.frames.settings import Settings
 from capture.frames.sources import Argument, Cell, ClosureCell, Contents, Global, Source
 from capture.frames.sources import Constant as KnownObject
@@ -379,19 +379,9 @@ class Tracer:
         """Where the changing numbers come from that the current instruction works on."""
         frame = self.frames[-1]
         count = popped(frame.instruction) or frame.instruction.op == "FOR_ITER"
-        found: set[Source] = set()
-        seen: set[int] = set()
-        waiting: list[Value | None] = list(frame.saved_stack[len(frame.saved_stack) - count :])
-        while waiting:
-            value = waiting.pop()
-            if value is None or id(value) in seen:
-                continue
-            seen.add(id(value))
-            real = value.looked_at
-            if isinstance(real, NumberValue):
-                found |= real.sources
-            waiting.extend(PARTS.get(type(real), lambda _: ())(real))
-        return frozenset(found)
+        operands = frame.saved_stack[len(frame.saved_stack) - count :]
+        numbers = (part for part in every_part(operands) if isinstance(part, NumberValue))
+        return frozenset[Source]().union(*(number.sources for number in numbers))
 
     # guards -------------------------------------------------------------------------------------------------------
     def guard(self, source: Source, check: Check, why: str = "") -> None:

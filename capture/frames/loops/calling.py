@@ -6,6 +6,7 @@ for what programs cannot do, None where the ordinary rules for constants apply.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,9 @@ LONGEST_TABLE = 4096
 """Items of a constant sequence that loops go through or look things up in."""
 
 
+_signature = functools.cache(inspect.signature)
+
+
 def _fits(number: Any) -> bool:
     return type(number) is not int or -(2**62) < number < 2**62
 
@@ -79,7 +83,7 @@ class Calling(Computing):
 
     def _by_row(self, row: Row, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         try:
-            inspect.signature(row).bind(self, *args, **kwargs)
+            _signature(row).bind(self, *args, **kwargs)
         except TypeError:
             raise GraphBreak(f"{name} with these arguments inside a loop", "call") from None
         return row(self, *args, **kwargs)
@@ -167,14 +171,12 @@ class Calling(Computing):
                 return Counting(Constant(rest.start), Constant(rest.stop), rest.step)
             if isinstance(over, InsideArray):
                 return Rows(over, Constant(value.index))
+            if isinstance(over, TupleValue | ListValue | Constant):
+                return Tabled(self.table(over), Constant(value.index))
         if isinstance(value, EnumerateIterator):
             return Enumerating(self.stream(value.inner), Constant(value.count))
         if isinstance(value, ZipIterator) and not value.strict and len({id(inner) for inner in value.inners}) > 1:
             return Zipped([self.stream(inner) for inner in value.inners])
-        if isinstance(value, SequenceIterator) and not value.ended:
-            over = value.over.real(self.tracer)
-            if isinstance(over, TupleValue | ListValue | Constant):
-                return Tabled(self.table(over), Constant(value.index))
         raise GraphBreak(f"a loop over {value.describe()} is no loop of the graph", "loop")
 
     # tables -------------------------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ class Calling(Computing):
         if not isinstance(test, Node):
             return one if test else other
         if isinstance(kind, EitherType):
-            values = [self._given_as(value, kind) for value in (one, other)]
+            values = [self.either_parts(value, kind) for value in (one, other)]
             node, weak = (
                 self.step("select", test, *pair, type=type)
                 for pair, type in zip(zip(*values, strict=True), (kind.scalar, NumberType(bool)), strict=True)
@@ -233,12 +235,6 @@ class Calling(Computing):
         if kind is None or isinstance(kind, RankedType):
             raise GraphBreak("one of two unlike things inside a loop", "loop")
         return self.value_of(self.step("select", test, self.arg(one), self.arg(other), type=kind))
-
-    def _given_as(self, value: Value, kind: EitherType) -> tuple[Any, Any]:
-        if isinstance(value, EitherValue):
-            return value.node, value.weak
-        weak = self._is_number(value)
-        return (self.as_scalar(value, kind.scalar.dtype) if weak else self.arg(value)), weak
 
     def new_stream(self, value: Value) -> Stream:
         """``iter`` of something that is no iterator, so that nobody else goes on with it."""
@@ -320,10 +316,6 @@ def _len(inside: Calling, value: Value) -> Value:
     if isinstance(value, InsideArray) and value.type.ndim:
         return value.size(inside.tracer, 0)
     raise GraphBreak(f"len of {value.describe()} inside a loop", "call")
-
-
-def _abs(inside: Calling, value: Value) -> Value:
-    return inside.number("abs", value) if isinstance(value, InsideNumber) else inside.unary("absolute", value)
 
 
 def _absolute(inside: Calling, value: Value) -> Value:
@@ -557,53 +549,50 @@ def _flipped(axis: int | None) -> Row:
 
 def _stacked(inside: Calling, arrays: Value, axis: Value = Constant(0)) -> Value:  # noqa: B008
     """``np.stack`` of a few arrays."""
-    parts = _arrays_of(inside, arrays)
+    parts, along = _parts_along(inside, arrays, axis, "np.stack")
     first = parts[0]
-    if (
-        not isinstance(axis, Constant)
-        or type(axis.value) is not int
-        or any(p.type.ndim != first.type.ndim for p in parts)
-    ):
-        raise GraphBreak("np.stack of these inside a loop", "op")
-    along = axis.value % (first.type.ndim + 1)
+    along %= first.type.ndim + 1
     sizes = [first.size(inside.tracer, each) for each in range(first.type.ndim)]
     made = inside.new(TupleValue([*sizes[:along], Constant(len(parts)), *sizes[along:]]), first.type.dtype, None)
     assert isinstance(made, InsideArray)
-    nothing = Constant(None)
-    before = [SliceValue(nothing, nothing, nothing)] * along
     for place, part in enumerate(parts):
-        target = inside.item(made, TupleValue([*before, Constant(place)]))
-        if isinstance(target, InsideArray):
-            inside.require_same_sizes(part, target)
-        inside.store_item(made, TupleValue([*before, Constant(place)]), part)
+        target = inside.item(made, TupleValue([*[ALL] * along, Constant(place)]))
+        assert isinstance(target, InsideArray)
+        _fill_with(inside, target, part)
     return made
 
 
 def _joined(inside: Calling, arrays: Value, axis: Value = Constant(0)) -> Value:  # noqa: B008
     """``np.concatenate`` of a few arrays."""
-    parts = _arrays_of(inside, arrays)
+    parts, along = _parts_along(inside, arrays, axis, "np.concatenate")
     first = parts[0]
-    if (
-        not isinstance(axis, Constant)
-        or type(axis.value) is not int
-        or any(p.type.ndim != first.type.ndim for p in parts)
-    ):
-        raise GraphBreak("np.concatenate of these inside a loop", "op")
-    along = axis.value % max(first.type.ndim, 1)
+    along %= first.type.ndim
     ends: list[Value] = [Constant(0)]
     for part in parts:
         ends.append(inside.tracer.binary("+", ends[-1], part.size(inside.tracer, along)))
     sizes = [first.size(inside.tracer, each) for each in range(first.type.ndim)]
     made = inside.new(TupleValue([*sizes[:along], ends[-1], *sizes[along + 1 :]]), first.type.dtype, None)
     assert isinstance(made, InsideArray)
-    nothing = Constant(None)
     for place, part in enumerate(parts):
-        bounds = SliceValue(ends[place], ends[place + 1], nothing)
-        target = inside.item(made, TupleValue([*[SliceValue(nothing, nothing, nothing)] * along, bounds]))
+        bounds = SliceValue(ends[place], ends[place + 1], Constant(None))
+        target = inside.item(made, TupleValue([*[ALL] * along, bounds]))
         assert isinstance(target, InsideArray)
-        inside.require_same_sizes(part, target)
-        inside.write(target, part)
+        _fill_with(inside, target, part)
     return made
+
+
+def _fill_with(inside: Calling, target: InsideArray, part: InsideArray) -> None:
+    """Write an array into a place of its own shape."""
+    inside.require_same_sizes(part, target)
+    inside.write(target, part)
+
+
+def _parts_along(inside: Calling, arrays: Value, axis: Value, what: str) -> tuple[list[InsideArray], int]:
+    """The arrays that are put together, all of one rank, and the axis."""
+    parts = _arrays_of(inside, arrays)
+    if not isinstance(axis, Constant) or type(axis.value) is not int or len({part.type.ndim for part in parts}) > 1:
+        raise GraphBreak(f"{what} of these inside a loop", "op")
+    return parts, axis.value
 
 
 def _arrays_of(inside: Calling, arrays: Value) -> list[InsideArray]:

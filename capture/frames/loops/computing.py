@@ -90,11 +90,7 @@ class Computing(Indexing):
         alike = exact or all(value.type.dtype in _AS_PYTHON[value.python] for value in both)
         if not alike or symbol not in ("+", "-", "*", "/", *COMPARISONS):
             raise GraphBreak(MEETS, "loop")
-        strong = [InsideScalar(value.node) if isinstance(value, EitherValue) else value for value in (left, right)]
-        weak = [
-            InsideNumber(_stand_in(value.python)) if isinstance(value, EitherValue) else value
-            for value in (left, right)
-        ]
+        strong, weak = _both_ways((left, right))
         kind = self._number_kind(symbol, weak)
         found = self.operate(symbol, *strong)
         if not isinstance(found, InsideScalar) or found.type.dtype not in _AS_PYTHON[kind]:
@@ -135,11 +131,9 @@ class Computing(Indexing):
     def strong(self, values: Sequence[Value], compute: Callable[[Sequence[Value]], Value]) -> list[Value]:
         """The operands, those that are a number or a scalar as scalars, where it makes no difference which."""
         found = [value.real(self.tracer) for value in values]
-        either = [value for value in found if isinstance(value, EitherValue)]
-        if not either:
+        if not any(isinstance(value, EitherValue) for value in found):
             return found
-        scalars = [InsideScalar(value.node) if isinstance(value, EitherValue) else value for value in found]
-        weak = [InsideNumber(_stand_in(value.python)) if isinstance(value, EitherValue) else value for value in found]
+        scalars, weak = _both_ways(found)
         if all(isinstance(value, InsideNumber) or self._is_number(value) for value in weak):
             raise GraphBreak(MEETS, "loop")
         kept = self.current.steps
@@ -254,6 +248,13 @@ EXPANDED = frozenset(
 _SHIFTS = {"<<": "left_shift", ">>": "right_shift"}
 _AS_PYTHON = {float: (np.dtype("f8"),), int: (np.dtype("i8"),), bool: (np.dtype("?"),)}
 """The dtype that holds just what the Python type computes."""
+
+
+def _both_ways(values: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+    """The operands with those that are a number or a scalar as scalars, and as numbers."""
+    scalars = [InsideScalar(value.node) if isinstance(value, EitherValue) else value for value in values]
+    numbers = [InsideNumber(_stand_in(value.python)) if isinstance(value, EitherValue) else value for value in values]
+    return scalars, numbers
 
 
 def _stand_in(python: type) -> Node:

@@ -268,12 +268,7 @@ class Inside(Calling):
                 return [*self._given(way, value.value, kind.kind), value.unbound]
             return [*self._given(way, value, kind.kind), False]
         found = value.real(self.tracer)
-        if not isinstance(kind, EitherType):
-            return [self.arg(found)]
-        if isinstance(found, EitherValue):
-            return [found.node, found.weak]
-        weak = isinstance(self.kind(found), NumberType)
-        return [self.as_scalar(found, kind.scalar.dtype, way.block) if weak else self.arg(found), weak]
+        return [*self.either_parts(found, kind, way.block)] if isinstance(kind, EitherType) else [self.arg(found)]
 
     def _anything(self, way: Arrival, kind: Any) -> list[Any]:
         """What stands for a variable that has no value."""

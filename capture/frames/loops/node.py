@@ -9,7 +9,7 @@ from outside it is stored into it when the region ends (``Memory.rename``), so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from capture.frames.loops.values import (
 )
 from capture.frames.loops.worth import DECISIONS
 from capture.frames.loops.writing import OpenBlock
-from capture.frames.rebuild import PARTS
+from capture.frames.rebuild import every_part
 from capture.frames.values.arrays import ArrayValue, GraphValue, graph_value
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.containers import TupleValue
@@ -179,15 +179,9 @@ class _Results:
 
     def _is_made_inside(self, value: Value) -> bool:
         """Whether a value is of the program, or has a part that is."""
-        waiting, seen = [value], set[int]()
-        while waiting:
-            found = waiting.pop().looked_at
-            if self.inside.is_inside(found) or isinstance(found, UnknownValue | MaybeValue):
-                return True
-            if id(found) not in seen:
-                seen.add(id(found))
-                waiting.extend(part for part in PARTS.get(type(found), lambda _: ())(found) if part is not None)
-        return False
+        return any(
+            self.inside.is_inside(part) or isinstance(part, UnknownValue | MaybeValue) for part in every_part([value])
+        )
 
     def _result(self, node: Any) -> int:
         for place, known in enumerate(self.values):
@@ -286,31 +280,16 @@ class _Results:
         owner = buffer(node)
         if self.tracer.memory.is_input(owner):
             return True
-        tracer = self.tracer
-        waiting: list[Any] = [outcome, *(store.value for store in tracer.outside.stores if hasattr(store, "value"))]
-        if any(not hasattr(store, "value") for store in tracer.outside.stores):
+        tracer, stores = self.tracer, self.tracer.outside.stores
+        if not all(hasattr(store, "value") for store in stores):
             return True
-        for frame in tracer.frames:
-            if frame is not self.frame:
-                waiting += [*frame.stack, *frame.locals.values()]
-        seen: set[int] = set()
-        while waiting:
-            value = waiting.pop()
-            if isinstance(value, list | tuple):
-                waiting.extend(value)
-            elif isinstance(value, OneOf):
-                waiting.extend(value.options)
-            elif isinstance(value, State):
-                waiting += [*value.stack, *value.locals.values()]
-            elif isinstance(value, Value) and id(value) not in seen:
-                seen.add(id(value))
-                real = value.looked_at
-                if isinstance(real, GraphValue):
-                    if real.node is not None and buffer(tracer.memory.current(real)) is owner:
-                        return True
-                elif type(real) in PARTS:
-                    waiting.extend(part for part in PARTS[type(real)](real) if part is not None)
-        return False
+        others = [frame for frame in tracer.frames if frame is not self.frame]
+        values = [*_values_in(outcome), *(store.value for store in stores)]  # type: ignore[attr-defined]
+        values += [value for frame in others for value in (*frame.stack, *frame.locals.values())]
+        return any(
+            isinstance(part, GraphValue) and part.node is not None and buffer(tracer.memory.current(part)) is owner
+            for part in every_part(values)
+        )
 
     def _close(self) -> None:
         """The last block gives the results; where a variable is still a Python number, or has no value, Python goes on
@@ -393,6 +372,19 @@ class _Results:
         if found is None:
             found = self.known[place] = graph_value(node)
         return found
+
+
+def _values_in(outcome: Any) -> Iterator[Value]:
+    """The values of outside in what ``collect`` gives; places of results are none."""
+    if isinstance(outcome, Value):
+        yield outcome
+    elif isinstance(outcome, State):
+        yield from _values_in((*outcome.stack, *outcome.locals.values()))
+    elif isinstance(outcome, OneOf):
+        yield from _values_in(tuple(outcome.options))
+    elif isinstance(outcome, tuple):
+        for item in outcome:
+            yield from _values_in(item)
 
 
 def _broadcast(shapes: list[Any], ndim: int) -> Any:

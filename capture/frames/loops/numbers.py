@@ -166,6 +166,13 @@ class Numbers(Writer):
             found = InsideScalar(found.node)
         return self.arg(self.number("bool", found))
 
+    def either_parts(self, value: Value, kind: EitherType, block: OpenBlock | None = None) -> tuple[Any, Any]:
+        """What makes up an ``EitherValue`` for a number, a scalar or one of these: a scalar, and whether it is weak."""
+        if isinstance(value, EitherValue):
+            return value.node, value.weak
+        weak = self._is_number(value)
+        return (self.as_scalar(value, kind.scalar.dtype, block) if weak else self.arg(value)), weak
+
     def as_scalar(self, value: Value, dtype: np.dtype, block: OpenBlock | None = None) -> Any:
         """A Python number as a scalar of a dtype."""
         arg = self.arg(value)
