@@ -9,7 +9,7 @@ along each axis, so that most programs get far; what is out of bounds, of other 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ from capture import backends, config
 from capture.frames import frontend, hook
 from capture.frames.settings import Settings
 from tests.fuzz_programs import check as checking
-from tests.fuzz_programs.check import Failure, TooLong, kind_of, rehearse
+from tests.fuzz_programs.check import Failure, Sums, TooLong, fails_alike, kind_of, rehearse
 from tests.fuzz_programs.outcome import Program, difference
 from tests.fuzz_programs.shrink import shrink
 
@@ -364,7 +364,7 @@ def make_program(seed: int, exact: bool = False) -> str:
 
 # Checking ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Figures:
+class Figures(Sums):
     """What happened: so that nobody takes a run that captured no loop for one that found nothing."""
 
     programs: int = 0
@@ -375,9 +375,6 @@ class Figures:
     loops: int = 0
     broken: int = 0  # programs with a break
     whole: int = 0  # programs of one graph for each variant, with all loops in nodes
-
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
 def check(source: str, folder: Path, backend: Callable[..., Any] = backends.eager) -> Figures:
@@ -418,16 +415,7 @@ _compile_call = frontend.compile_call
 def shrunk(source: str, kind: str, folder: Path, backend: Callable[..., Any] = backends.eager) -> str:
     """The smallest program that fails in the same kind of way."""
 
-    def fails(candidate: str) -> bool:
-        try:
-            check(candidate, folder, backend)
-        except Failure as failure:
-            return failure.kind == kind
-        except (TooLong, Exception):
-            return False
-        return False
-
-    return shrink(source, fails)
+    return shrink(source, lambda candidate: fails_alike(lambda: check(candidate, folder, backend), kind))
 
 
 __all__ = ["Failure", "Figures", "TooLong", "arguments", "check", "checking", "make_program", "shrunk"]

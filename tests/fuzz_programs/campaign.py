@@ -20,7 +20,7 @@ from random import Random
 from threading import Lock, Thread
 from typing import Any
 
-from tests.fuzz_programs.check import MODES, Failure, Figures, Mode, TooLong, check
+from tests.fuzz_programs.check import MODES, Failure, Figures, Mode, check, fails_alike
 from tests.fuzz_programs.modules import make_module
 from tests.fuzz_programs.repair import repaired
 from tests.fuzz_programs.shrink import shrink
@@ -54,13 +54,7 @@ def shrunk(source: str, mode: Mode, kind: str, folder: Path) -> str:
 
     def fails(candidate: str) -> bool:
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
-        try:
-            check(candidate, mode, folder)
-        except Failure as failure:
-            return failure.kind == kind
-        except (TooLong, Exception):
-            return False
-        return False
+        return fails_alike(lambda: check(candidate, mode, folder), kind)
 
     return shrink(source, fails)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 from capture import backends, config
@@ -44,8 +44,15 @@ MODES = {
 }
 
 
+class Sums:
+    """Figures that are added up field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
 @dataclass(frozen=True)
-class Figures:
+class Figures(Sums):
     programs: int = 0
     calls: int = 0
     raised: int = 0
@@ -54,9 +61,6 @@ class Figures:
     instructions: int = 0
     breaks: int = 0
     recompiles: int = 0
-
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
 
 class Failure(AssertionError):
@@ -69,6 +73,17 @@ class Failure(AssertionError):
 
 class TooLong(BaseException):
     """A program runs too many lines."""
+
+
+def fails_alike(check: Callable[[], object], kind: str) -> bool:
+    """Whether a check fails in the kind of way that is shrunk; what fails otherwise is another matter."""
+    try:
+        check()
+    except Failure as failure:
+        return failure.kind == kind
+    except (TooLong, Exception):
+        return False
+    return False
 
 
 def rehearse(source: str, file: str) -> list[Outcome]:
