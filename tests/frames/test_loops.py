@@ -523,6 +523,15 @@ def aliased(x):
     return x
 
 
+@case(1)
+@case(100)
+def extremes_behind(s):
+    t = np.float64(20)
+    for _ in range(12):
+        s += 1
+    return max(t, s), min(s, t), max(s, 3), min(s, 2.5)
+
+
 for n in (0.5, 1.5, 9.0, -9.0):
 
     @case(V.copy(), n)

@@ -108,6 +108,8 @@ def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:
     finally:
         tracer.inside = None
     if not isinstance(found, InsideNumber | InsideScalar):
+        if inside.is_inside(found):
+            raise GraphBreak("a number or a NumPy scalar, depending on what the graph computes", "number")
         return found
     operands = list(inside.operands)
     entry.parameters[:0] = operands
