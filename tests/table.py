@@ -77,6 +77,8 @@ np.linalg.norm(x) | np.broadcast_to(x, (2, *x.shape)) | np.expand_dims(x, 0) | n
 np.atleast_2d(x) | np.count_nonzero(x) | np.partition(x, 0) | np.cross(x, y) | np.kron(x, y) | np.tensordot(x, y, 1)
 np.trapezoid(x) | np.gradient(x) | np.average(x) | np.append(x, y) | np.vander(x) | np.polyval(x, 2) | np.isreal(x)
 np.angle(x) | np.sinc(x) | np.cov(x) | np.histogram(x, 3) | np.pad(x, 1) | np.trace(x)
+np.pad(x, 2, mode='reflect') | np.pad(x, (2, 1), mode='symmetric') | np.pad(x, 5, mode='wrap') | np.pad(x, 1, 'edge')
+np.minimum.accumulate(x, axis=-1) | np.histogram(x, [0, 1, 2]) | np.histogram(x, 3, range=(-1, 2)) | np.histogram(x, y)
 np.linalg.det(x) | np.interp(x, [0, 1], [1, 2]) | x[m] | x[[0, -1]] | np.take(x, [0, 0]) | np.take(x, 99)
 np.cumsum(x, axis=0) | np.cumprod(x) | np.nansum(x) | np.nanmax(x) | np.nancumsum(x, axis=-1) | np.nanmean(x)
 np.searchsorted(np.sort(x), y) | np.searchsorted(np.sort(x), y, side='right') | np.digitize(y, np.sort(x))

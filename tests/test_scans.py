@@ -28,6 +28,21 @@ def floats(x):
     )
 
 
+def extremes(x):
+    x = np.where(np.abs(x) > 900, np.nan, x)
+    small = np.nan_to_num(x).astype(np.int8)
+    return (
+        np.maximum.accumulate(x),
+        np.minimum.accumulate(x, axis=1),
+        np.maximum.accumulate(small, axis=-1),
+        np.minimum.accumulate(small.astype(np.uint16)),
+        np.maximum.accumulate(x > 0, axis=0),
+        np.minimum.accumulate(x[0] > 0),
+        np.maximum.accumulate(x[:1]),
+        np.minimum.accumulate(np.zeros((0, 3))),
+    )
+
+
 def integers(x):
     small = np.clip(x, -100, 100).astype(np.int8)
     return (
@@ -50,7 +65,7 @@ def onto_itself(x):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("function", [floats, integers, overflows, onto_itself])
+@pytest.mark.parametrize("function", [floats, integers, extremes, overflows, onto_itself])
 def test_running_sums(backend, function):
     run = captured(function, backend=backend)
     for layout in LAYOUTS:

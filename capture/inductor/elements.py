@@ -33,7 +33,7 @@ from capture.ir.shapes import Size, Symbol
 INT64 = np.dtype(np.int64)
 
 STARTS = {"add": -0.0, "multiply": 1}
-"""What a scan starts with, so that the first element comes out as it is; -0.0 is the zero that changes nothing."""
+"""What sums and products start with; -0.0 is the zero that changes nothing."""
 
 
 @dataclass(eq=False, slots=True)
@@ -288,7 +288,7 @@ class Elements:
         builder, memory, lowering = self.builder, unit.memory, unit.node.op.lower
         assert memory is not None and unit.target is not None and isinstance(lowering, Scan)
         number, is_pair = cell(memory.dtype), memory.dtype in CELLS
-        carries = [Carry(literal(STARTS[lowering.combine], number)) for _ in range(2 if is_pair else 1)]
+        carries = [Carry(literal(start_of(lowering.combine, number), number)) for _ in range(2 if is_pair else 1)]
         befores = [builder.carried(carry, number) for carry in carries]
         before = named(builder.complex(*befores) if is_pair else befores[0], f"{unit.node.name}_before")
         (point,) = self.starts(unit)
@@ -342,6 +342,19 @@ class Elements:
         total = builder.complex(*totals) if value.op == "complex" else totals[0]
         self.totals[unit] = builder.cast(total, dtype)  # wider while it is computed where that is float16
         return self.totals[unit]
+
+
+def start_of(combine: str, dtype: np.dtype) -> Any:
+    """What a scan starts with, so that the first element comes out as it is."""
+    if combine in STARTS:
+        return STARTS[combine]
+    lowest = combine == "maximum"
+    if dtype.kind == "f":
+        return -np.inf if lowest else np.inf
+    if dtype.kind == "b":
+        return not lowest
+    limits = np.iinfo(dtype)
+    return limits.min if lowest else limits.max
 
 
 def named(value: Value, name: str) -> Value:

@@ -379,6 +379,9 @@ class _Splitter:
             self.lowered.give_memory(node, "arena")  # all of it is computed, for what it warns of
         if not demands and node not in self.lowered.memory:
             return  # nobody reads it
+        if "uninitialised" in node.op.tags and node in self.lowered.memory:
+            self.leaf(node, demands)
+            return  # what is in memory is as good as anything
         if is_pointwise(node):
             if node in self.lowered.memory or self.deserves_unit(node, demands):
                 self.leaf(node, demands)

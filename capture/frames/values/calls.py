@@ -599,6 +599,8 @@ UFUNC_RECORDS: Mapping[tuple[np.ufunc, str], str] = {
     **{(ufunc, "reduce"): name for ufunc, name in REDUCTIONS.items()},
     (np.add, "accumulate"): "cumsum",
     (np.multiply, "accumulate"): "cumprod",
+    (np.maximum, "accumulate"): "running_maximum",
+    (np.minimum, "accumulate"): "running_minimum",
 }
 
 
