@@ -17,7 +17,7 @@ import types
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from capture import backends, config, log, scopes
 from capture.errors import BackendError, ToolchainError
@@ -28,7 +28,9 @@ from capture.frames.settings import Record, Runner, Settings
 from capture.frames.suspending import OTHERS
 from capture.frames.values import special
 from capture.ir.graph import Graph
-from capture.report import Report, describe_kernel, make_report
+
+if TYPE_CHECKING:
+    from capture.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MODES = ("default", "background")
@@ -154,13 +156,19 @@ def _observed(graph: Graph, backend: backends.Backend, runner: Runner, seconds: 
     """Report what became of a graph; with ``config.verify``, a runner that is compared with NumPy."""
     log.emit("perf", lambda: f"graph {graph.name}: {len(graph)} nodes, backend {seconds * 1e3:.1f} ms")
     if (plan := getattr(runner, "plan", None)) is not None:
-        log.emit("fusion", lambda: "\n".join([f"graph {graph.name}", *map(describe_kernel, plan.kernels)]))
+        log.emit("fusion", lambda: "\n".join([f"graph {graph.name}", *map(_describe, plan.kernels)]))
         log.emit("kernels", plan.source)
     if config.verify:
         from capture.verified import Verified
 
         return Verified(graph, runner, backend)
     return runner
+
+
+def _describe(kernel: Any) -> str:
+    from capture.report import describe_kernel
+
+    return describe_kernel(kernel)
 
 
 class Pending:
@@ -188,6 +196,8 @@ def explain(fn: Any, *, dynamic: bool | None = None, **options: Any) -> Callable
 
     ``report.result`` is what the call returned. Keyword arguments are those of ``compile``.
     """
+
+    from capture.report import make_report
 
     @functools.wraps(fn)
     def explained(*args: Any, **kwargs: Any) -> Report:

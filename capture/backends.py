@@ -9,8 +9,7 @@ results, or None to have the region run as plain Python this time.
 
 from __future__ import annotations
 
-import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -138,8 +137,14 @@ def register_backend(name: str, backend: Backend) -> None:
 
 def list_backends() -> list[str]:
     """The names that ``capture.compile(backend=...)`` knows, those of installed packages included."""
-    installed = {entry.name for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+    installed = {entry.name for entry in _installed()}
     return sorted(installed | _backends.keys())
+
+
+def _installed(**wanted: str) -> Iterable[Any]:
+    from importlib.metadata import entry_points  # takes longer than all else that a first call imports of Python's
+
+    return entry_points(group=ENTRY_POINTS, **wanted)
 
 
 def find_backend(backend: str | Backend) -> Backend:
@@ -147,7 +152,7 @@ def find_backend(backend: str | Backend) -> Backend:
     if callable(backend):
         return backend
     if backend not in _backends:
-        for entry in importlib.metadata.entry_points(group=ENTRY_POINTS, name=backend):
+        for entry in _installed(name=backend):
             _backends[backend] = entry.load()
     if backend not in _backends:
         raise BackendError(config.unknown("backend", backend, dict.fromkeys(list_backends())))

@@ -22,7 +22,7 @@ LAYERS = {
 }
 """What each layer may import."""
 
-FOUNDATION = {"config", "errors", "log", "debug", "_version"}
+FOUNDATION = {"config", "errors", "log", "debug", "uncollected", "_version"}
 MOST_LINES = 700
 TEXT_SUFFIXES = {".py", ".c", ".h", ".md", ".toml", ".jinja", ".txt", ".json", ".cfg", ".ini", ".yml", ".yaml", ""}
 

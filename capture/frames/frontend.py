@@ -44,6 +44,7 @@ from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Graph, Node
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType
+from capture.uncollected import uncollected
 
 
 @dataclass(frozen=True)
@@ -411,7 +412,7 @@ def compile_call(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -
     """``compile_frame`` for a miss, under the options of its settings; the time it takes is noted."""
     start = time.perf_counter()
     try:
-        with config.applied(settings.options):
+        with uncollected(), config.applied(settings.options):
             return compile_frame(entry, entry.function, arguments, settings)  # type: ignore[arg-type]
     finally:
         settings.record.compile_seconds += time.perf_counter() - start

@@ -151,11 +151,10 @@ def _ufunc_method(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
 
 
 def ufuncs() -> Iterator[tuple[str, np.ufunc]]:
-    """Every ufunc of the main namespace, once."""
+    """Every ufunc of the main namespace, once; whole modules that NumPy imports when they are asked for are left alone."""
     seen: set[int] = set()
-    for name in dir(np):
-        function = getattr(np, name, None) if not name.startswith("_") else None
-        if isinstance(function, np.ufunc) and id(function) not in seen:
+    for name, function in sorted(vars(np).items()):
+        if isinstance(function, np.ufunc) and not name.startswith("_") and id(function) not in seen:
             seen.add(id(function))
             yield function.__name__, function
 
