@@ -19,17 +19,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from capture import backends, config, log, scopes
-from capture.errors import BackendError, ToolchainError
-from capture.frames import frontend, hook
-from capture.frames.dims import declare
-from capture.frames.libraries import is_library
+from capture import backends, config, log
+from capture.errors import BackendError, InternalError, ToolchainError
+from capture.frames import hook
+from capture.frames.marks import marked
 from capture.frames.settings import Record, Runner, Settings
-from capture.frames.suspending import OTHERS
-from capture.frames.values import special
-from capture.ir.graph import Graph
+from capture.uncollected import uncollected
 
 if TYPE_CHECKING:
+    from capture.ir.graph import Graph
     from capture.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -97,10 +95,14 @@ def _compiled(fn: Any, settings: Settings) -> Any:
 
 def _entry(function: types.FunctionType, settings: Settings) -> Any:
     """The entry of a function; coroutine functions are left alone, and so given back as they are."""
-    if function.__code__.co_flags & OTHERS:
+    if function.__code__.co_flags & hook.LEFT_ALONE:
         return function
     if isinstance(settings.dynamic, Mapping):
+        from capture.frames.dims import declare
+
         settings = replace(settings, dynamic=declare(function, settings.dynamic))
+    if not _outliving(settings, "is_known", function, settings):
+        _compiler()  # now, before the program changes anything of what it imports
     entry = hook.Entry(function, _miss, None, settings)
     entry.graphs = settings.record.graphs
     # The entry must not be kept alive by an attribute of its own.
@@ -131,8 +133,58 @@ _KINDS: dict[type, Callable[[Any, Settings], Any]] = {
 
 def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
     """No variant holds for these arguments: make one, or None to run plainly."""
-    settings = entry.info or hook.current_info() or scopes.settings_of(entry, arguments, _settings_in_scopes())
-    return frontend.compile_call(entry, arguments, settings)
+    own = entry.info
+    if own is not None and (variant := _outliving(own, "restored", entry, arguments, own)) is not None:
+        return variant
+    compiler = _compiler()
+    if compiler is None:
+        entry.plain = True
+        return None
+    frontend, scopes = compiler
+    settings = own or hook.current_info() or scopes.settings_of(entry, arguments, _settings_in_scopes())
+    variant = frontend.compile_call(entry, arguments, settings)
+    if own is not None and variant is not None:
+        _outliving(own, "keep", entry, variant, own)
+    return variant
+
+
+def _compiler() -> tuple[Any, Any] | None:
+    """The modules that trace and compile; None, with one warning, where they cannot be imported.
+
+    Their tables hold NumPy's functions: who has put something else in the place of one may have broken them.
+    """
+    try:
+        with uncollected():
+            from capture import scopes
+            from capture.frames import frontend
+    except Exception as error:
+        if config.strict:
+            raise InternalError(f"importing the compiler: {type(error).__name__}: {error}") from error
+        log.fallback("import", f"nothing is captured: importing the compiler: {type(error).__name__}: {error}")
+        return None
+    return frontend, scopes
+
+
+def _outliving(settings: Settings, function: str, *args: Any) -> Any:
+    """A function of ``capture.kept``, unless that is turned off; whatever is wrong there, the compiler still works."""
+    if not settings.options.warm_start:
+        return None
+    from capture import kept
+
+    try:
+        return getattr(kept, function)(*args)
+    except ToolchainError:  # told by whoever needs the compiler
+        return None
+    except Exception as error:
+        if settings.options.strict:
+            raise InternalError(f"variants that are kept: {type(error).__name__}: {error}") from error
+        return None
+
+
+def _may_be_captured(code: types.CodeType) -> bool:
+    from capture.frames.libraries import is_library
+
+    return not is_library(code)
 
 
 def _settings_in_scopes() -> Settings:
@@ -201,7 +253,8 @@ def explain(fn: Any, *, dynamic: bool | None = None, **options: Any) -> Callable
 
     @functools.wraps(fn)
     def explained(*args: Any, **kwargs: Any) -> Report:
-        compiled = compile(fn, dynamic=dynamic, **options)
+        with config.patch(warm_start=False):  # what is kept has no report
+            compiled = compile(fn, dynamic=dynamic, **options)
         record = _record_of(compiled)
         result = compiled(*args, **kwargs)
         return make_report(getattr(fn, "__qualname__", repr(fn)), result, record)
@@ -218,12 +271,16 @@ def _record_of(compiled: Any) -> Record:
 def _reset(entry: Any, record: Record) -> None:
     """Forget all variants and graphs of one function."""
     entry.clear()
+    from capture.frames import frontend
+
     entry.plain = False
     frontend.forget(record)
 
 
 def reset() -> None:
     """Forget everything that was compiled in this process (the disk cache stays), and let warnings be given again."""
+    from capture import scopes
+
     for entry in list(_entries):
         entry.reset()
     hook.reset()
@@ -239,22 +296,27 @@ def disable(fn: Function) -> Function:
         with hook.quiet():
             return fn(*args, **kwargs)
 
-    return special.disabled(plain)  # type: ignore[return-value]
+    return marked("disabled")(plain)  # type: ignore[return-value]
 
 
-scope = scopes.scope
-capture_process = scopes.capture_process
+def __getattr__(name: str) -> Any:
+    """What belongs to whole programs brings the compiler with it."""
+    if name not in ("scope", "capture_process"):
+        raise AttributeError(f"module 'capture.api' has no attribute {name!r}")
+    from capture import scopes
+
+    return getattr(scopes, name)
 
 
-@special.breaks
+@marked("breaks")
 def graph_break(msg: str = "") -> None:
     """End the graph here, when compiled; does nothing otherwise."""
 
 
-@special.compiling
+@marked("compiling")
 def is_compiling() -> bool:
     """False; code that is being captured sees True."""
     return False
 
 
-hook.set_callbacks(_miss, lambda code: not is_library(code))
+hook.set_callbacks(_miss, _may_be_captured)

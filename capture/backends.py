@@ -10,16 +10,18 @@ results, or None to have the region run as plain Python this time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from capture import config
 from capture.errors import BackendError, Undone
-from capture.ir.graph import Graph
+
+if TYPE_CHECKING:
+    from capture.ir.graph import Graph
 
 Runner = Callable[..., "tuple[Any, ...] | None"]
-Backend = Callable[[Graph, "tuple[Any, ...]"], Runner]
+Backend = Callable[["Graph", "tuple[Any, ...]"], Runner]
 
 ENTRY_POINTS = "capture.backends"
 
@@ -141,10 +143,10 @@ def list_backends() -> list[str]:
     return sorted(installed | _backends.keys())
 
 
-def _installed(**wanted: str) -> Iterable[Any]:
-    from importlib.metadata import entry_points  # takes longer than all else that a first call imports of Python's
+def _installed() -> Iterable[Any]:
+    from importlib.metadata import entry_points  # takes longer than all else of Python's that a first call imports
 
-    return entry_points(group=ENTRY_POINTS, **wanted)
+    return entry_points(group=ENTRY_POINTS)
 
 
 def find_backend(backend: str | Backend) -> Backend:
@@ -152,8 +154,9 @@ def find_backend(backend: str | Backend) -> Backend:
     if callable(backend):
         return backend
     if backend not in _backends:
-        for entry in _installed(name=backend):
-            _backends[backend] = entry.load()
+        for entry in _installed():
+            if entry.name == backend:
+                _backends[backend] = entry.load()
     if backend not in _backends:
         raise BackendError(config.unknown("backend", backend, dict.fromkeys(list_backends())))
     return _backends[backend]

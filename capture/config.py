@@ -280,6 +280,13 @@ class Options:
         env="CAPTURE_CC",
         words="gcc, cc or clang on PATH, else the package ziglang",
     )
+    warm_start: bool = _option(
+        _boolean(),
+        "Keep variants of decorated functions beside their kernels: in a later process, where function and options are "
+        "the same, the first call needs no compiler.",
+        default=True,
+        env="CAPTURE_WARM_START",
+    )
     cache_dir: Path = _option(  # noqa: RUF009 (likewise)
         _path(optional=False),
         "Where compiled kernels are kept.",

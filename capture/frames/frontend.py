@@ -26,6 +26,7 @@ from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, Guard, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
+from capture.frames.marks import meaning_of
 from capture.frames.origins import is_resumed
 from capture.frames.pairs import NoOverlap
 from capture.frames.rebuild import Builder, Needs, Templates, with_slots
@@ -35,7 +36,6 @@ from capture.frames.sources import CERTAIN, Source, State, ancestry
 from capture.frames.suspending import generator_of, makes_generators, suspending_code
 from capture.frames.trace import Trace, trace_frame
 from capture.frames.unsteady import unsteady_places
-from capture.frames.values import special
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NeedsNative
 from capture.frames.values.binding import why_not_inline
@@ -68,7 +68,7 @@ def compile_frame(
 ) -> Variant | None:
     """A variant for this call, or None to run it plainly."""
     suspends = makes_generators(function.__code__)
-    refused = why_not_inline(function.__code__, suspends) or special.is_disabled(function)
+    refused = why_not_inline(function.__code__, suspends) or meaning_of(function) == "disabled"
     if refused or not _may_compile(entry, function, arguments, settings):
         entry.plain = True
         return None

@@ -17,6 +17,7 @@ Entries are called a thousand times more often than anything here: all of that i
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,6 +86,9 @@ __all__ = [
     "spare",
     "watch_function",
 ]
+
+LEFT_ALONE = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+"""Flags of code that is neither captured nor compiled."""
 
 Miss = Callable[[Entry, tuple[Any, ...]], Variant | None]
 ShouldCapture = Callable[[CodeType], bool]

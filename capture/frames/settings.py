@@ -6,7 +6,7 @@ to every capture of that function, its resume functions included; its ``record``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,56 @@ Runner = Callable[..., "tuple[Any, ...] | None"]
 Backend = Callable[["Graph", "tuple[Any, ...]"], Runner]
 
 
+class Later(list[Any]):
+    """A list whose last items may be made when somebody looks.
+
+    >>> found = Later()
+    >>> found.append_later(lambda: "made")
+    >>> list(found)
+    ['made']
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._makers: list[Callable[[], Any]] = []
+
+    def append_later(self, make: Callable[[], Any]) -> None:
+        self._makers.append(make)
+
+    def _settle(self) -> None:
+        makers, self._makers = self._makers, []
+        self.extend(make() for make in makers)
+
+    def __iter__(self) -> Iterator[Any]:
+        self._settle()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._settle()
+        return super().__len__()
+
+    def __getitem__(self, index: Any) -> Any:
+        self._settle()
+        return super().__getitem__(index)
+
+    def __repr__(self) -> str:
+        self._settle()
+        return super().__repr__()
+
+    def __eq__(self, other: object) -> bool:
+        self._settle()
+        return super().__eq__(other)
+
+    def clear(self) -> None:
+        self._makers.clear()
+        super().clear()
+
+
 @dataclass
 class Record:
     """What captures of one function found, in order; shared by a function and the resume functions behind it."""
 
-    graphs: list[Graph] = field(default_factory=list)
+    graphs: Later = field(default_factory=Later)  # of Graph
     runners: list[Runner] = field(default_factory=list)
     breaks: list[BreakRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)

@@ -25,7 +25,7 @@ from types import CodeType, FunctionType
 from capture.frames.assemble import Assembler, Label, Slot
 from capture.frames.bytecode import Code, decode
 from capture.frames.bytecode import Region as Handled
-from capture.frames.hook import UNBOUND, Entry, Region, region_left, spare
+from capture.frames.hook import LEFT_ALONE, UNBOUND, Entry, Region, region_left, spare
 from capture.frames.origins import remember_added
 from capture.frames.resume import Namespace, Resumes
 from capture.frames.settings import Settings
@@ -33,12 +33,11 @@ from capture.frames.zones import SUSPENDING, Zones, certainly_bound, is_stop_ite
 
 STACK, TAKEN, UNUSED, SHARED = range(4)
 """Where a region's parameter comes from; see _hook/region.c."""
-OTHERS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 def makes_generators(code: CodeType) -> bool:
     """Whether calls of the code make generators, and nothing else that is suspended."""
-    return bool(code.co_flags & inspect.CO_GENERATOR) and not code.co_flags & OTHERS
+    return bool(code.co_flags & inspect.CO_GENERATOR) and not code.co_flags & LEFT_ALONE
 
 
 @dataclass(eq=False)

@@ -77,15 +77,23 @@ def load(source: str, toolchain: Toolchain) -> Path:
     when the compiler refuses the source.
     """
     name = key(source, toolchain)
-    path = directory() / f"{name}.so"
-    if _unseal(path) is not None:
-        _touch(path)
-        log.emit("cache", lambda: f"hit {path}")
-        return path
+    found = sound(name)
+    if found is not None:
+        return found
     try:
         return _build(name, source, toolchain, directory())
     except OSError as error:  # the directory has filled up or been taken away since it was chosen
         return _build(name, source, toolchain, _private_directory(f"{directory()}: {error.strerror}"))
+
+
+def sound(name: str) -> Path | None:
+    """The path of the shared object of that name (see ``key``), if it is there and whole."""
+    path = directory() / f"{name}.so"
+    if _unseal(path) is None:
+        return None
+    _touch(path)
+    log.emit("cache", lambda: f"hit {path}")
+    return path
 
 
 def opened(source: str, toolchain: Toolchain, opener: Callable[[Path], Opened]) -> Opened:

@@ -28,6 +28,7 @@ import numpy as np
 from capture import config
 from capture.errors import BackendError
 from capture.inductor import _executor
+from capture.inductor.errstate import MODES
 from capture.inductor.plan import (
     FLAG_DIVIDE,
     FLAG_INVALID,
@@ -71,7 +72,7 @@ def load(plan: Plan, library_path: str | os.PathLike[str], threads: int | None =
         raise BackendError(f"the plan of {plan.name} is malformed:\n  " + "\n  ".join(faults))
     limit = config.threads if threads is None else threads
     try:
-        return Executor(plan, _encode(plan), os.fspath(library_path), limit, report_flags)
+        return Executor(plan, encode(plan), os.fspath(library_path), limit, report_flags)
     except OSError as error:
         raise BackendError(f"cannot load the kernels of {plan.name}: {error}") from error
 
@@ -193,7 +194,7 @@ def _first_numbers(plan: Plan) -> list[int]:
 # ------------------------------------------------------------------ encoding: plain tuples for program.c
 
 
-def _encode(plan: Plan) -> tuple[Any, ...]:
+def encode(plan: Plan) -> tuple[Any, ...]:
     forms = _forms(plan)
     return (
         tuple(map(_encode_input, plan.inputs, _first_numbers(plan))),
@@ -278,7 +279,7 @@ def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
 def _raising_state(modes: int) -> Any:
     """NumPy's state for the packed modes in force, with every kind raised that is not ignored."""
     kinds = ("divide", "over", "under", "invalid")
-    raised = {kind: "raise" for index, kind in enumerate(kinds) if modes >> (3 * index) & 7 != _MODES["ignore"]}
+    raised = {kind: "raise" for index, kind in enumerate(kinds) if modes >> (3 * index) & 7 != MODES["ignore"]}
     with np.errstate(**raised):  # type: ignore[arg-type]
         return _errstate.get()
 
@@ -307,34 +308,3 @@ def _warn(text: str, flag: Flag) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
         return
     warn_at(position, text, RuntimeWarning)
-
-
-# ------------------------------------------------------------------ errstate
-
-_MODES = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
-
-
-def _read_errstate() -> int:
-    """NumPy's modes packed as it does itself: what C falls back on."""
-    modes = np.geterr()
-    kinds = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
-    return sum(_MODES[mode] << (3 * index) for index, mode in enumerate(kinds))
-
-
-def _reads_errstate() -> bool:
-    """Whether C finds the modes in this NumPy: two settings that differ in every kind."""
-    with np.errstate(divide="warn", over="raise", under="ignore", invalid="print"):
-        first = _agrees()
-    with np.errstate(divide="raise", over="ignore", under="log", invalid="warn"):
-        return first and _agrees()
-
-
-def _agrees() -> bool:
-    try:
-        return _executor.errstate() == _read_errstate()
-    except (ValueError, RuntimeError):  # no such capsule
-        return False
-
-
-if not _reads_errstate():
-    _executor.set_errstate_reader(_read_errstate)

@@ -47,7 +47,7 @@ from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue
 from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
 from capture.frames.values.ranges import open_range
-from capture.frames.values.special import SPECIAL
+from capture.frames.values.special import special_meaning
 from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
 from capture.ir.graph import Node, map_nodes, map_params
@@ -658,7 +658,7 @@ def special(tracer: Tracer, function: CodeValue, args: Sequence[Value], kwargs: 
         return tracer.call(inner, args, kwargs)
     if not isinstance(function, FunctionValue) or type(function) is PlainFunction:
         return None
-    meaning = SPECIAL.get(function.function) or copies.ROWS.get(function.function)
+    meaning = special_meaning(function.function) or copies.ROWS.get(function.function)
     op = ops.for_call(function.function)
     pure = function.function in PURE
     if meaning is not None or op is not None or pure:

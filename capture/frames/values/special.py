@@ -1,29 +1,23 @@
-"""Functions with a meaning of their own while a frame is captured.
+"""What calls of marked functions (``frames/marks.py``) are while a frame is captured, instead of being evaluated.
 
-In: functions registered by ``capture.api``. Out: what a call of them does instead of being evaluated inline.
-
->>> @breaks
-... def graph_break(msg=""): ...
+>>> MEANINGS["breaks"](tracer, [Constant("here")], {})
+GraphBreak: here
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.marks import meaning_of
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 Meaning = Callable[["Tracer", Sequence[Value], Mapping[str, Value]], Value]
-
-SPECIAL: weakref.WeakKeyDictionary[Any, Meaning] = weakref.WeakKeyDictionary()
-"""What a call of each special function gives while capturing."""
 
 
 def _disabled(tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
@@ -40,23 +34,10 @@ def _compiling(tracer: Tracer, args: Sequence[Value], kwargs: Mapping[str, Value
     return Constant(True)
 
 
-def disabled(function: Function) -> Function:
-    """Calls of ``function`` run as plain Python."""
-    SPECIAL[function] = _disabled
-    return function
+MEANINGS: Mapping[str, Meaning] = {"disabled": _disabled, "breaks": _breaks, "compiling": _compiling}
 
 
-def breaks(function: Function) -> Function:
-    """A call of ``function`` ends the graph."""
-    SPECIAL[function] = _breaks
-    return function
-
-
-def compiling(function: Function) -> Function:
-    """``function`` is true while capturing."""
-    SPECIAL[function] = _compiling
-    return function
-
-
-def is_disabled(function: Any) -> bool:
-    return SPECIAL.get(function) is _disabled
+def special_meaning(function: Any) -> Meaning | None:
+    """What a call of a marked function gives while capturing; None for all others."""
+    meaning = meaning_of(function)
+    return None if meaning is None else MEANINGS[meaning]

@@ -151,7 +151,7 @@ def _ufunc_method(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
 
 
 def ufuncs() -> Iterator[tuple[str, np.ufunc]]:
-    """Every ufunc of the main namespace, once; whole modules that NumPy imports when they are asked for are left alone."""
+    """Every ufunc of the main namespace, once; modules that NumPy imports when asked for are not asked for."""
     seen: set[int] = set()
     for name, function in sorted(vars(np).items()):
         if isinstance(function, np.ufunc) and not name.startswith("_") and id(function) not in seen:

@@ -1,0 +1,42 @@
+"""NumPy's errstate as the executor reads it at each call: in C where this NumPy keeps it there, else by asking.
+
+In: this module's import. Out: an executor that knows the modes in force, packed as NumPy packs them, three bits a kind:
+
+>>> with np.errstate(divide="raise", over="ignore", under="ignore", invalid="ignore"):
+...     _executor.errstate()
+2
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from capture.inductor import _executor
+
+MODES = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
+
+
+def _read_errstate() -> int:
+    """NumPy's modes packed as it does itself: what C falls back on."""
+    modes = np.geterr()
+    kinds = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
+    return sum(MODES[mode] << (3 * index) for index, mode in enumerate(kinds))
+
+
+def _reads_errstate() -> bool:
+    """Whether C finds the modes in this NumPy: two settings that differ in every kind."""
+    with np.errstate(divide="warn", over="raise", under="ignore", invalid="print"):
+        first = _agrees()
+    with np.errstate(divide="raise", over="ignore", under="log", invalid="warn"):
+        return first and _agrees()
+
+
+def _agrees() -> bool:
+    try:
+        return _executor.errstate() == _read_errstate()
+    except (ValueError, RuntimeError):  # no such capsule
+        return False
+
+
+if not _reads_errstate():
+    _executor.set_errstate_reader(_read_errstate)
