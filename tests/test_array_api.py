@@ -7,6 +7,7 @@ the standard has special rules. Each result is compared with NumPy's: type, dtyp
 """
 
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -22,6 +23,9 @@ FLOATING, ANY, BITS = (*FLOATS, *COMPLEX), ("bool", *NUMERIC), ("bool", *INTEGER
 LEFT_TO_PYTHON = (
     *("imag", "real"),
     *("np.broadcast_arrays(x, x[0])", "np.unique_values(x)", 'bool(np.isdtype(x.dtype, "bool"))'),
+    # NumPy 2.0 gives a Python int, and the very array that it was given.
+    *(["np.count_nonzero(x)"] if type(np.count_nonzero([1])) is int else []),
+    *(["round"] if np.round(whole := np.ones(1, int)) is whole else []),
 )
 
 UNARY = {
@@ -108,7 +112,9 @@ def functions(table):
 
 
 def expressions(text):
-    return [part.strip() for line in text.strip().splitlines() for part in line.split("|") if part.strip()]
+    """Those whose functions this NumPy has."""
+    parts = [part.strip() for line in text.strip().splitlines() for part in line.split("|") if part.strip()]
+    return [part for part in parts if all(hasattr(np, name) for name in re.findall(r"\bnp\.(\w+)", part))]
 
 
 def exact(function):

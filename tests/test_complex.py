@@ -40,7 +40,7 @@ def comparisons(x, y):
 
 def logic(x, y):
     truth = np.logical_and(x, y), np.logical_or(x, y), np.logical_xor(x, y), np.logical_not(x)
-    return *truth, np.isnan(x), np.isinf(x), np.isfinite(x), x.any(), np.all(y, axis=0), np.count_nonzero(x)
+    return *truth, np.isnan(x), np.isinf(x), np.isfinite(x), x.any(), np.all(y, axis=0), np.count_nonzero(x, axis=0)
 
 
 def parts(x, y):

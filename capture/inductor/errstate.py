@@ -16,14 +16,14 @@ from capture.inductor import _executor
 MODES = {"ignore": 0, "warn": 1, "raise": 2, "call": 3, "print": 4, "log": 5}
 
 
-def _read_errstate() -> int:
+def read_errstate() -> int:
     """NumPy's modes packed as it does itself: what C falls back on."""
     modes = np.geterr()
     kinds = (modes["divide"], modes["over"], modes["under"], modes["invalid"])
     return sum(MODES[mode] << (3 * index) for index, mode in enumerate(kinds))
 
 
-def _reads_errstate() -> bool:
+def reads_errstate() -> bool:
     """Whether C finds the modes in this NumPy: two settings that differ in every kind."""
     with np.errstate(divide="warn", over="raise", under="ignore", invalid="print"):
         first = _agrees()
@@ -33,10 +33,10 @@ def _reads_errstate() -> bool:
 
 def _agrees() -> bool:
     try:
-        return _executor.errstate() == _read_errstate()
+        return _executor.errstate() == read_errstate()
     except (ValueError, RuntimeError):  # no such capsule
         return False
 
 
-if not _reads_errstate():
-    _executor.set_errstate_reader(_read_errstate)
+if not reads_errstate():
+    _executor.set_errstate_reader(read_errstate)

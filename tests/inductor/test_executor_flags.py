@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from capture.inductor import _executor, executor
+from capture.inductor import _executor, errstate, executor
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_UNDERFLOW, FLAG_UNSURE, Flag
 from tests.inductor.hand_made import ALL, VECTOR, Numbers, flag_plan, twice_plan, warned, words
 
@@ -130,8 +130,8 @@ def test_a_warning_hook_that_raises_is_heard(library, monkeypatch):
 
 
 def test_the_errstate_reader_agrees(library):
-    assert executor._reads_errstate()
-    _executor.set_errstate_reader(executor._read_errstate)
+    assert errstate.reads_errstate()
+    _executor.set_errstate_reader(errstate.read_errstate)
     try:
         test_other_modes_exit(library, "raise")
         test_ignored_kinds_are_silent(library)
