@@ -3,7 +3,6 @@
 import os
 
 os.environ["CAPTURE_STRICT"] = "1"  # read once, when capture is imported
-os.environ["CAPTURE_WARM_START"] = "0"  # each test sees its functions captured; tests/test_kept.py turns it on
 
 from capture import config
 
