@@ -318,6 +318,48 @@ report(*(result if hasattr(result, "__next__") else [result]))
     assert first[:-1] == second[:-1] == third[:-1]
 
 
+ORDERS = {
+    "a set is iterated over": "for key in {'one', 'two', 'three', 'four'}: x = x * 2 + WEIGHTS[key]",
+    "a set of globals' names": "for key in set(WEIGHTS): x = x * 2 + WEIGHTS[key]",
+    "a list of a set": "x = x * WEIGHTS[list({'one', 'two', 'three'})[0]]",
+    "a frozenset": "x = x * WEIGHTS[tuple(frozenset(('one', 'two', 'three')))[0]]",
+    "an element taken out": "names = {'one', 'two', 'three'}; x = x * WEIGHTS[names.pop()]",
+    "a hash": "x = x + hash('one') % 1000",
+    "a method that hashes": "x = x + 'one'.__hash__() % 1000",
+    "a set as a text": "x = x * ord(repr({'one', 'two', 'four'})[2])",
+    "a set in a text": "x = x * ord(f'''{ {'one', 'two', 'four'} }'''[2])",
+    "unpacked": "a, b, c = {'one', 'two', 'three'}; x = x * WEIGHTS[a]",
+    "joined": "x = x * len(','.join({'one', 'two', 'three'}).partition(',')[0])",
+    "a loop of a comprehension": "x = x * WEIGHTS[[k for k in {'one', 'two', 'three'}][0]]",
+    "an operator of sets": "x = x * WEIGHTS[min(enumerate({'one', 'two'} | {'three'}))[1]]",
+}
+
+
+@pytest.mark.parametrize("line", ORDERS.values(), ids=ORDERS)
+def test_what_each_process_hashes_anew_is_not_kept(run, line):
+    text = f"""
+WEIGHTS = {{"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0}}
+def f(x):
+    {line}
+    return x
+assert (capture.compile(f)(np.ones(3)) == f(np.ones(3))).all()
+report()
+"""
+    for seed in "0123":
+        assert run(text, PYTHONHASHSEED=seed)[-1] == "compiled"
+
+
+def test_membership_is_kept(run):
+    both(
+        run,
+        """
+        def f(x, kind):
+            return x * 2 if kind in {"twice", "double"} and len({"a", kind}) == 2 else x
+        report(capture.compile(f)(np.ones(3), "twice"))
+        """,
+    )
+
+
 def test_a_lost_kernel_is_built_again(run, tmp_path):
     text = """
         capture.compile(lambda x: x + 1)(np.ones(3))

@@ -61,6 +61,8 @@ class VariantInfo:
     """How often graphs of the function had run when this one was made."""
     unsteady: frozenset[Source] = frozenset()
     """Places that were not looked at, since they keep changing."""
+    portable: bool = False
+    """Whether another process would make the same, where the guards hold."""
 
 
 def compile_frame(
@@ -300,7 +302,9 @@ class _Compilation:
         if self.graph is not None or self.handover is not None or self.settings.always:
             code, loaded = self._assemble()
         guards = with_presence(guards, loaded)
-        info = VariantInfo(guards, self.graph, self.runner, self.broke, self.settings, self.runs, self.unsteady)
+        info = VariantInfo(
+            guards, self.graph, self.runner, self.broke, self.settings, self.runs, self.unsteady, self.trace.portable
+        )
         variant = self._without_graph(guards, info) if code is None else self._with_code(code, guards, info)
         self.settings.record.guards.extend(guards)
         self.settings.record.variants.append(variant)

@@ -56,6 +56,7 @@ class Trace:
     evaluated: int  # instructions
     kept: int  # of these are in what runs
     makes_generators: bool  # that have not begun: they may come to exist
+    portable: bool  # another process would find the same, where the guards hold
 
 
 def trace_frame(
@@ -169,4 +170,5 @@ def _trace_once(tracer: Tracer) -> Trace:
         tracer.evaluated,
         tracer.kept,
         any(generator.phase == NEW for generator in tracer.generators),
+        tracer.portable,
     )

@@ -174,6 +174,7 @@ class Tracer:
         self.class_attributes: dict[tuple[int, str], Value] = {}  # likewise, by class and name
         self.must_stay_open: set[Source] = set(changing.declared.dims)
         self.evaluated = self.kept = 0
+        self.portable = True  # whether another process would find the same
         self.inside: Inside | None = None  # the program of the loop that is being evaluated
         self.loops_left: dict[tuple[int, int], str] = {}  # heads of loops that are no nodes -> why
         self.patience: float = math.inf if settings.patience is None else settings.patience
@@ -542,6 +543,8 @@ class Tracer:
             named = {name: arg.real(self).concrete(self) for name, arg in kwargs.items()}
         except NotConcrete as error:
             raise GraphBreak(f"{words} of {error}") from None
+        if words in ("hash", "__hash__") or any(type(value) in (set, frozenset) for value in concrete):
+            self.portable &= words == "contains"  # each process hashes texts, and so orders sets, in its own way
         return self.constant(attempt(function, concrete, named, words))
 
     def binary(self, symbol: str, left: Value, right: Value) -> Value:

@@ -45,6 +45,8 @@ def _row(function: FunctionType, variant: Variant, found: toolchain.Toolchain) -
     graph, runner = variant.info.graph, variant.info.runner
     if type(runner) is not executor.Executor:
         raise NotKept("no executor")
+    if not variant.info.portable:
+        raise NotKept("the order of a set, or a hash")
     if any(step[0] in _OF_THIS_PROCESS for step in variant.program[1]):
         raise NotKept("a guard on what only this process counts")
     plan = runner.plan

@@ -146,6 +146,7 @@ class Constant(Value):
             return super().items(tracer)
         if len(self.value) > LARGEST_LENGTH:
             raise GraphBreak(f"{self.describe()} has too many items to look at each", "loop")
+        tracer.portable &= type(self.value) is not frozenset  # whose order is another one in each process
         return tuple(Constant(item) for item in self.value)
 
     def iterate(self, tracer: Tracer) -> Value:
@@ -153,6 +154,7 @@ class Constant(Value):
             raise Failed(TypeError(f"{type(self.value).__name__!r} object is not iterable"), "iteration", exact=True)
         if type(self.value) not in SIZED or not has_plain_items(self.value):
             return super().iterate(tracer)
+        tracer.portable &= type(self.value) is not frozenset
         return tracer.iterator(self)
 
     def concrete(self, tracer: Tracer) -> Any:

@@ -60,13 +60,16 @@ class SetValue(Value):
         return plain_key(tracer, item) in self.contents
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
+        tracer.portable = False  # the order of texts is another one in each process
         return tuple(map(Constant, self.contents))
 
     def iterate(self, tracer: Tracer) -> Value:
+        tracer.portable = False
         tracer.journal.set(self, "fixed", True)
         return CountedIterator(self)
 
     def concrete(self, tracer: Tracer) -> Any:
+        tracer.portable = False
         return set(self.contents)
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
@@ -247,6 +250,7 @@ def _removed(name: str) -> Callable[..., Value]:
 
 
 def _pop(tracer: Tracer, owner: SetValue) -> Value:
+    tracer.portable = False
     return Constant(owner.change(tracer, "pop"))
 
 
