@@ -31,7 +31,7 @@ from capture.backends import eager, inductor
 from capture.errors import RecompileLimitWarning
 from capture.frames.settings import Record
 from capture.frames.size_guards import SizesAre
-from tests.benchmarks.programs import PROGRAMS
+from tests.benchmarks.programs import BY_NAME
 from tests.corpus import Call
 from tests.corpus.twins import Twins
 from tests.corpus.worlds import Name, World, every
@@ -139,13 +139,16 @@ def _benchmarks() -> Iterator[Program]:
     arguments: dict[str, Callable[[int], tuple[np.ndarray, ...]]] = {
         "chain": lambda n: (matrix(n)[:, 0].copy(), matrix(n)[:, 1].copy()),
         "gaussian_sum": lambda n: (matrix(n), np.ones(6), np.ones(6)),
+        "softmax": lambda n: (matrix(n),),
         "layer_norm": lambda n: (matrix(n), np.ones(6), np.ones(6)),
+        "gelu": lambda n: (matrix(n),),
         "black_scholes": lambda n: (matrix(n)[:, 0] + 3, matrix(n)[:, 1] + 4, np.ones(n)),
+        "variance_columns": lambda n: (matrix(n),),
+        "variance_rows": lambda n: (matrix(n),),
         "masked_sum": lambda n: (matrix(n), matrix(n) + 1),
     }
-    for program in PROGRAMS:
-        make = arguments.get(program.name, lambda n: (matrix(n),))
-        yield _compared(f"benchmarks.{program.name}", program.function, make)
+    for name, make in arguments.items():
+        yield _compared(f"benchmarks.{name}", BY_NAME[name].function, make)
 
 
 def _examples() -> Iterator[Program]:

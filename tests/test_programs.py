@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import capture.backends
-from tests.benchmarks import programs
+from tests.benchmarks.programs import elementwise, finance, normalising, reducing
 from tests.compare import assert_same
 from tests.helpers import captured as captured_by
 
@@ -45,15 +45,15 @@ MATRIX = ((ROWS, COLUMNS),)
 WITH_VECTORS = ((ROWS, COLUMNS), (COLUMNS,), (COLUMNS,))
 ONE_GRAPH = [
     (weighted_density, WITH_VECTORS, 1),
-    (programs.chain, ((ROWS * COLUMNS,),) * 2, 1),
-    (programs.gaussian_sum, WITH_VECTORS, 1),
-    (programs.softmax, MATRIX, 2),
-    (programs.layer_norm, WITH_VECTORS, 2),
-    (programs.gelu, MATRIX, 1),
-    (programs.black_scholes, ((ROWS * COLUMNS,),) * 3, 2),
-    (programs.variance_columns, MATRIX, 2),
-    (programs.variance_rows, MATRIX, 2),
-    (programs.masked_sum, MATRIX * 2, 1),
+    (elementwise.chain, ((ROWS * COLUMNS,),) * 2, 1),
+    (reducing.gaussian_sum, WITH_VECTORS, 1),
+    (normalising.softmax, MATRIX, 2),
+    (normalising.layer_norm, WITH_VECTORS, 2),
+    (elementwise.gelu, MATRIX, 1),
+    (finance.black_scholes, ((ROWS * COLUMNS,),) * 3, 2),
+    (reducing.variance_columns, MATRIX, 2),
+    (reducing.variance_rows, MATRIX, 2),
+    (reducing.masked_sum, MATRIX * 2, 1),
 ]
 
 

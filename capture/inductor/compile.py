@@ -65,7 +65,7 @@ def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False) -> 
     """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
     ``exact``: NumPy's loops compute them.
     """
-    return _plan(schedule(lower(prepare(graph), exact=exact)), simd_math)
+    return lay_out(schedule(lower(prepare(graph), exact=exact)), simd_math)
 
 
 def prepare(graph: Graph) -> Graph:
@@ -75,7 +75,7 @@ def prepare(graph: Graph) -> Graph:
     return copy_moved_memory(count_masks(check_bounds(optimize(decompose(settle_sizes(graph))))))
 
 
-def _plan(scheduled: Schedule, simd_math: bool) -> Plan:
+def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
     lowered = scheduled.lowered
     nests = _build_nests(scheduled)
     partials: Partials = {nest: partials_of(nest) for nest in nests.values()}

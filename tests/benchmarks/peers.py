@@ -1,7 +1,8 @@
 """The contenders: each turns a benchmark program into a function of NumPy arrays, or says why it cannot.
 
 A peer takes part when it is installed. All get the same source: numba and torch.compile the function itself, jax the
-same code with ``np`` bound to ``jax.numpy``.
+same code with ``np`` bound to ``jax.numpy``; numexpr the same as an expression, ``c`` the same written by hand, for
+the programs that have these.
 """
 
 from __future__ import annotations
@@ -12,8 +13,18 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from tests.benchmarks import handwritten
+from tests.benchmarks.programs import Program
+
 Function = Callable[..., Any]
+Arguments = tuple[Any, ...]
+Contender = Callable[[Program, Arguments], Function]
+Globals = dict[str, Any]
 THREADS = 2
+
+
+class NotExpressible(Exception):
+    """A contender that has no such program."""
 
 
 def numpy(function: Function) -> Function:
@@ -30,16 +41,7 @@ def numba(function: Function, parallel: bool = True) -> Function:
     import numba
 
     numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
-    jit = numba.njit(parallel=parallel, error_model="numpy")
-    helpers = {
-        name: jit(value)
-        for name, value in function.__globals__.items()
-        if isinstance(value, types.FunctionType)
-        and value.__module__ == function.__module__
-        and name != function.__name__
-        if name in function.__code__.co_names
-    }
-    return jit(_with_globals(function, helpers))
+    return _ported(function, {}, numba.njit(parallel=parallel, error_model="numpy"))
 
 
 def jax(function: Function) -> Function:
@@ -47,12 +49,7 @@ def jax(function: Function) -> Function:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    helpers = {
-        name: _with_globals(value, {"np": jnp})
-        for name, value in function.__globals__.items()
-        if isinstance(value, types.FunctionType) and name in function.__code__.co_names
-    }
-    compiled = jax.jit(_with_globals(function, {"np": jnp, **helpers}))
+    compiled = jax.jit(_ported(function, {"np": jnp}))
     return lambda *args: jax.block_until_ready(compiled(*args))
 
 
@@ -63,7 +60,35 @@ def torch(function: Function) -> Function:
     return torch.compile(function)
 
 
-def _with_globals(function: Function, changes: dict[str, Any]) -> Function:
+def numexpr(program: Program, args: Arguments) -> Function:
+    import numexpr
+
+    if program.numexpr is None:
+        raise NotExpressible("no expression of numexpr")
+    numexpr.set_num_threads(THREADS)
+    names = program.function.__code__.co_varnames[: program.function.__code__.co_argcount]
+    text = program.numexpr
+    return lambda *args: numexpr.evaluate(text, dict(zip(names, args, strict=True)))
+
+
+def c(program: Program, args: Arguments) -> Function:
+    if not handwritten.available(program.name):
+        raise NotExpressible("not written by hand")
+    return handwritten.made(program.name, args)
+
+
+def _ported(function: Function, changes: Globals, wrap: Callable[[Function], Function] = lambda made: made) -> Function:
+    """The function and those of the programs that it calls, under other globals."""
+    called = {
+        name: _ported(value, changes, wrap)
+        for name in function.__code__.co_names
+        if isinstance(value := function.__globals__.get(name), types.FunctionType)
+        and value.__module__.startswith(__package__)
+    }
+    return wrap(_with_globals(function, {**changes, **called}))
+
+
+def _with_globals(function: Function, changes: Globals) -> Function:
     """The same code under other globals."""
     made = types.FunctionType(
         function.__code__, {**function.__globals__, **changes}, function.__name__, function.__defaults__
@@ -72,26 +97,25 @@ def _with_globals(function: Function, changes: dict[str, Any]) -> Function:
     return made
 
 
-CONTENDERS: dict[str, Callable[[Function], Function]] = {
-    "numpy": numpy,
-    "capture": capture,
-    "numba": numba,
-    "jax": jax,
-    "torch": torch,
+def _of_functions(port: Callable[[Function], Function]) -> Contender:
+    return lambda program, args: port(program.function)
+
+
+CONTENDERS: dict[str, Contender] = {
+    **{port.__name__: _of_functions(port) for port in (numpy, capture, numba, jax, torch)},
+    "numexpr": numexpr,
+    "c": c,
 }
+
+BUILT_IN = ("capture", "c")
+"""Contenders that are here already."""
 
 
 def installed() -> list[str]:
     """The contenders of this environment, NumPy and capture first."""
-    return [name for name in CONTENDERS if name == "capture" or importlib.util.find_spec(name)]
+    return [name for name in CONTENDERS if name in BUILT_IN or importlib.util.find_spec(name)]
 
 
 def versions() -> str:
-    names = [name if name != "capture" else "capture-compiler" for name in installed()]
-    found = []
-    for name in names:
-        try:
-            found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            found.append(f"{name} (source tree)")
-    return ", ".join(found)
+    names = [name for name in installed() if name not in BUILT_IN]
+    return ", ".join(["capture (source tree)", *(f"{name} {importlib.metadata.version(name)}" for name in names)])

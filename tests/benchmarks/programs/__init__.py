@@ -1,0 +1,32 @@
+"""The benchmark programs, by concern."""
+
+from __future__ import annotations
+
+from tests.benchmarks.programs import (
+    elementwise,
+    finance,
+    images,
+    integers,
+    networks,
+    normalising,
+    physics,
+    reducing,
+    selecting,
+    statistics,
+)
+from tests.benchmarks.programs.program import Program
+
+PROGRAMS: tuple[Program, ...] = (
+    *elementwise.PROGRAMS,
+    *reducing.PROGRAMS,
+    *normalising.PROGRAMS,
+    *networks.PROGRAMS,
+    *statistics.PROGRAMS,
+    *finance.PROGRAMS,
+    *images.PROGRAMS,
+    *physics.PROGRAMS,
+    *integers.PROGRAMS,
+    *selecting.PROGRAMS,
+)
+
+BY_NAME = {program.name: program for program in PROGRAMS}

@@ -1,0 +1,41 @@
+"""The programs of the benchmarks: each is one graph, gives NumPy's results, and what stands beside it agrees."""
+
+import numpy as np
+import pytest
+
+from tests.benchmarks import handwritten
+from tests.benchmarks.measure import close, interval
+from tests.benchmarks.programs import BY_NAME, PROGRAMS
+from tests.helpers import captured
+
+SMALL = 400
+
+
+def arguments(program, dtype):
+    return program.arguments(np.random.default_rng(0), SMALL, dtype)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_a_program_is_one_graph(program):
+    for dtype in program.dtypes:
+        run = captured(program.function)  # the graph run with NumPy: bit for bit the same
+        run(*arguments(program, dtype))
+        assert (run.graphs, run.breaks) == (1, [])
+
+
+def test_names_are_unique_and_there_are_as_many_as_there_should_be():
+    assert len(BY_NAME) == len(PROGRAMS) >= 40
+
+
+@pytest.mark.parametrize("program", filter(lambda p: handwritten.available(p.name), PROGRAMS), ids=lambda p: p.name)
+def test_c_by_hand_is_right(program):
+    for dtype in program.dtypes:
+        args = arguments(program, dtype)
+        assert close(handwritten.made(program.name, args)(*args), program.function(*args))
+
+
+def test_the_interval_of_a_median():
+    assert interval([3.0] * 7) == (3.0, 3.0)
+    assert interval([1.0, 2, 3, 4, 5, 6, 7]) == (1.0, 7.0)
+    low, high = interval([*range(100)])
+    assert 35 < low < 45 < 55 < high < 65
