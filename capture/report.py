@@ -7,8 +7,6 @@ same from a shell.
 
 from __future__ import annotations
 
-import argparse
-import html
 import importlib
 import sys
 import textwrap
@@ -105,15 +103,17 @@ class Report:
 
     def to_html(self, path: str | Path) -> None:
         """Write a page of its own, without links to anything outside, to ``path``."""
-        parts = [f"<h1>{html.escape(self.summary)}</h1>"]
+        from html import escape
+
+        parts = [f"<h1>{escape(self.summary)}</h1>"]
         for title, entries in self._sections():
-            items = "".join(f"<li><pre>{html.escape(entry)}</pre></li>" for entry in entries)
+            items = "".join(f"<li><pre>{escape(entry)}</pre></li>" for entry in entries)
             parts.append(f"<h2>{title}</h2><ul>{items}</ul>" if items else f"<h2>{title}</h2><p>none</p>")
         for index, graph in enumerate(self.graphs, 1):
             parts.append(_fold(f"graph {index}: {graph.name}", str(graph)))
             parts.append(_fold(f"graph {index} as NumPy source", graph.python_code()))
         parts += [_fold(f"kernel {kernel.name}", kernel.source) for kernel in self.kernels]
-        page = _PAGE.format(title=html.escape(self.name), body="\n".join(parts))
+        page = _PAGE.format(title=escape(self.name), body="\n".join(parts))
         Path(path).write_text(page, encoding="utf-8")
 
 
@@ -130,7 +130,9 @@ details {{ margin: .6em 0; border: 1px solid #ddd; border-radius: 4px; padding: 
 
 
 def _fold(title: str, text: str) -> str:
-    return f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"
+    from html import escape
+
+    return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
 
 
 def _count(number: int, noun: str) -> str:
@@ -167,6 +169,8 @@ def make_report(name: str, result: Any, record: Record) -> Report:
 
 def main(words: list[str] | None = None) -> int:
     """``python -m capture explain module:function --call 'function(np.ones(3))'``"""
+    import argparse  # a compiled function must not wait for it
+
     parser = argparse.ArgumentParser(prog="python -m capture explain", description="Show what is captured of a call.")
     parser.add_argument("target", help="module:function, or path/to/file.py:function")
     parser.add_argument("--call", help="the call, e.g. 'f(np.ones(3))'; np and the module's names can be used")

@@ -301,7 +301,9 @@ def get(name: str) -> Op:
 
 
 def all_ops() -> tuple[Op, ...]:
+    """All records of NumPy's functions."""
     _load()
+    _define_more("numpy_polynomial")
     return tuple(_by_name.values())
 
 
@@ -321,8 +323,8 @@ def for_fallback(key: Hashable) -> Op | None:
 
 
 def _define_more(wanted: Any) -> None:
-    """Records of a library that is only known once it is imported."""
-    importlib.import_module(f"{_OPS_PACKAGE}.fallback").define_scipy(wanted)
+    """Records of functions that are only known once their module is imported."""
+    importlib.import_module(f"{_OPS_PACKAGE}.fallback").define_later(wanted)
 
 
 def for_method(name: str) -> Op | None:

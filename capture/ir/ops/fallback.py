@@ -22,7 +22,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.polynomial.polynomial
 
 from capture.ir.op import CannotInfer, Extern, ListLiteral, define
 from capture.ir.ops.common import is_literal
@@ -169,7 +168,6 @@ def _define_all(prefix: str, module: ModuleType, names: list[str]) -> None:
 _define_all("numpy", np, FUNCTIONS.split())
 _define_all("numpy_linalg", np.linalg, LINALG.split())
 _define_all("numpy_fft", np.fft, FFT.split())
-_define_all("numpy_polynomial", np.polynomial.polynomial, POLYNOMIAL.split())
 for _name, _ufunc in ufuncs():
     _define(f"numpy_{_name}", _ufunc, _ufunc)
     if _ufunc.nin == 2 and _ufunc.nout == 1 and _ufunc.signature is None:
@@ -181,24 +179,37 @@ for _symbol, _operator in OPERATORS.items():
     _define(f"python_{_operator.__name__.strip('_')}", ("operator", _symbol), _operator)
 
 
-# SciPy ------------------------------------------------------------------------------------------------------------
-_PREFIX = "scipy_special_"
-_scipy: dict[str, Any] = {}
+# What NumPy and SciPy import late ---------------------------------------------------------------------------------
+_POLYNOMIAL = "numpy_polynomial"
+_SPECIAL = "scipy_special"
+_MODULES = {_POLYNOMIAL: "numpy.polynomial.polynomial", _SPECIAL: "scipy.special"}
+_defined: set[str] = set()
 
 
-def define_scipy(wanted: Any) -> None:
-    """Records of the ufuncs of ``scipy.special``, if ``wanted`` is one of them, or the name of such a record."""
-    is_name = isinstance(wanted, str) and wanted.startswith(_PREFIX)
-    if _scipy or not (is_name or isinstance(wanted, np.ufunc)):
-        return
-    module = importlib.import_module("scipy.special") if is_name else sys.modules.get("scipy.special")
-    if module is None:
-        return
+def define_later(wanted: Any) -> None:
+    """Records of functions of modules that not everybody needs, if ``wanted`` may be one of them or names one.
+
+    A function of a module that nobody has imported cannot be asked for: nothing is imported but for a name.
+    """
+    for prefix, define_module in ((_POLYNOMIAL, _define_polynomial), (_SPECIAL, _define_special)):
+        is_name = isinstance(wanted, str) and wanted.startswith(prefix)
+        if prefix in _defined or not (is_name or callable(wanted)):
+            continue
+        path = _MODULES[prefix]
+        module = importlib.import_module(path) if is_name else sys.modules.get(path)
+        if module is not None:
+            _defined.add(prefix)
+            define_module(module)
+
+
+def _define_polynomial(module: ModuleType) -> None:
+    _define_all(_POLYNOMIAL, module, POLYNOMIAL.split())
+
+
+def _define_special(module: ModuleType) -> None:
+    """The ufuncs of ``scipy.special``."""
     names: dict[int, str] = {}
-    for name in dir(module):
-        function = getattr(module, name)
+    for name, function in sorted(vars(module).items()):
         if isinstance(function, np.ufunc) and not name.startswith("_") and id(function) not in names:
             names[id(function)] = name
-            _scipy[name] = function
-    for name, function in _scipy.items():
-        _define(_PREFIX + name, function, function)
+            _define(f"{_SPECIAL}_{name}", function, function)
