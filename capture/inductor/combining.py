@@ -35,6 +35,12 @@ def state_dtype(reduction: Reduction) -> np.dtype:
     return reduction.element.dtype if combine_of(reduction).special == "where" else reduction.dtype
 
 
+def state_type(reduction: Reduction) -> str:
+    """Of a state in a local variable. For truth a byte: gcc does not vectorise what is gathered in a _Bool."""
+    dtype = state_dtype(reduction)
+    return "u8" if dtype.kind == "b" else local_type(dtype)
+
+
 def combine_of(reduction: Reduction) -> Combine:
     return COMBINES[reduction.combine]
 
@@ -85,7 +91,7 @@ class RowStates:
         long = not isinstance(length, int) or length > PAIRWISE
         self.tall = [r for r in self.reductions if is_float_sum(r) and long]
         for reduction in self.reductions:
-            name, ctype = self.names[reduction], local_type(state_dtype(reduction))
+            name, ctype = self.names[reduction], state_type(reduction)
             if reduction in self.tall:
                 self.lines.add(f"{ctype} {name}_tower[{TOWER}];", f"i64 {name}_count = 0;")
             else:

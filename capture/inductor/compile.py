@@ -41,6 +41,7 @@ from capture.inductor.render import Rendered, flagged_nodes, partials_of, render
 from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
+from capture.ir.ops.fallback import directly
 from capture.ir.shapes import Expr, Size, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
 
@@ -65,14 +66,15 @@ def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False) -> 
     """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
     ``exact``: NumPy's loops compute them.
     """
-    return lay_out(schedule(lower(prepare(graph), exact=exact)), simd_math)
+    return lay_out(schedule(lower(prepare(graph, exact=exact), exact=exact)), simd_math)
 
 
-def prepare(graph: Graph) -> Graph:
+def prepare(graph: Graph, *, exact: bool = False) -> Graph:
     """The graph that is lowered: composed ops taken apart, then what every graph gains from."""
-    from capture.ir.passes import check_bounds, count_masks, decompose, optimize, settle_sizes
+    from capture.ir.passes import check_bounds, count_masks, decompose, find_positions, optimize, settle_sizes
 
-    return copy_moved_memory(count_masks(check_bounds(optimize(decompose(settle_sizes(graph))))))
+    graph = count_masks(check_bounds(optimize(decompose(settle_sizes(graph)))))
+    return copy_moved_memory(graph if exact else find_positions(graph))
 
 
 def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
@@ -262,11 +264,13 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
 
     args = tuple(map(operand, node.args))
     kwargs = tuple((name, operand(value)) for name, value in node.params.items())
+    assert node.op.reference is not None  # macros do not stand in graphs
+    function = directly(node.op.reference, *node.args, *node.params.values())
     if not isinstance(node.type, tuple):
-        return ExternStep(node.op.reference, args, kwargs, lowered.memory[node].number)
+        return ExternStep(function, args, kwargs, lowered.memory[node].number)
     numbers_of = {part.params["index"]: lowered.memory[part].number for part in unit.parts}
     result = tuple(numbers_of.get(index, -1) for index in range(len(node.type)))
-    return ExternStep(node.op.reference, args, kwargs, result)
+    return ExternStep(function, args, kwargs, result)
 
 
 def _bound(unit: Unit, lowered: Lowered) -> Bound:

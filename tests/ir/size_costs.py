@@ -20,7 +20,8 @@ from unittest import mock
 import numpy as np
 
 from capture.ir.shapes import Facts
-from tests.benchmarks.programs import PROGRAMS
+from tests.benchmarks.dynamic import COMPARED
+from tests.benchmarks.programs import BY_NAME
 from tests.helpers import captured
 from tests.row_programs import ROWS, matrix
 
@@ -82,7 +83,7 @@ def run_programs() -> None:
         run = captured(program, dynamic=True)
         for n in (3, 7, 0, 1):
             run(matrix(n))
-    for benchmark in PROGRAMS:
+    for benchmark in map(BY_NAME.__getitem__, COMPARED):
         run = captured(benchmark.function, dynamic=True, exact=False)
         for n in (100, 400):
             run(*benchmark.arguments(np.random.default_rng(0), n, "f8"))

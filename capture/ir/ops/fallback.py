@@ -80,6 +80,10 @@ OPERATORS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+_in_c: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""What a function of ours does, as NumPy has it."""
+
+
 def _define(name: str, key: Any, function: Callable[..., Any]) -> None:
     called = _with_lists(function)
     define(
@@ -123,7 +127,19 @@ def _with_lists(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*map(_listed, args), **{name: _listed(value) for name, value in kwargs.items()})
 
     call.__name__ = call.__qualname__ = getattr(function, "__name__", "call")
+    call.without_lists = _in_c.get(function, function)  # type: ignore[attr-defined]
     return call
+
+
+def directly(reference: Callable[..., Any], *given: Any) -> Callable[..., Any]:
+    """What to call in place of a record's reference, when it is given these: the function itself, if there are no
+    lists among them, which is a microsecond less."""
+    found = getattr(reference, "without_lists", None)
+    return reference if found is None or any(map(_has_list, given)) else found
+
+
+def _has_list(value: Any) -> bool:
+    return isinstance(value, ListLiteral) or (isinstance(value, tuple) and any(map(_has_list, value)))
 
 
 def _listed(value: Any) -> Any:
@@ -138,6 +154,7 @@ def _method(name: str) -> Callable[..., Any]:
         return getattr(array, name)(*args, **kwargs)
 
     call.__name__ = name
+    _in_c[call] = getattr(np.ndarray, name)
     return call
 
 

@@ -10,6 +10,7 @@ from capture.ir.passes.check_bounds import check_bounds
 from capture.ir.passes.count_masks import count_masks
 from capture.ir.passes.decompose import decompose
 from capture.ir.passes.drop_dead import drop_dead
+from capture.ir.passes.find_positions import find_positions
 from capture.ir.passes.fold_constants import fold_constants
 from capture.ir.passes.settle_sizes import settle_sizes
 from capture.ir.passes.share_common import share_common
@@ -23,6 +24,7 @@ __all__ = [
     "count_masks",
     "decompose",
     "drop_dead",
+    "find_positions",
     "fold_constants",
     "optimize",
     "settle_sizes",
