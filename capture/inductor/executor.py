@@ -58,6 +58,17 @@ _BUFFER_KINDS = {"input": 0, "constant": 1, "arena": 2, "output": 3, "extern": 4
 _LITERAL, _VIEW, _TUPLE, _LIST = range(4)
 _ANY, _ARRAY, _SCALAR = range(3)
 _PYTHON_NUMBERS: dict[type | None, int] = {None: 0, bool: 1, int: 2, float: 3}
+
+_SHARE = 1_500
+"""Nanoseconds of work that pay for handing it to a thread that waits for it."""
+
+_SHARE_BESIDE_BLAS = 250_000
+"""The same in graphs that call a BLAS, whose own threads keep a core busy for some 20 ms after each product, and are
+waited for by the next one."""
+
+_OF_BLAS = frozenset({np.matmul, np.dot, np.inner, np.vdot, np.tensordot})
+_MODULES_OF_BLAS = ("numpy.linalg", "scipy.linalg")
+
 _SLOT_BYTES = 16
 _MAX_NDIM = 64
 
@@ -75,6 +86,16 @@ def load(plan: Plan, library_path: str | os.PathLike[str], threads: int | None =
         return Executor(plan, encode(plan), os.fspath(library_path), limit, report_flags)
     except OSError as error:
         raise BackendError(f"cannot load the kernels of {plan.name}: {error}") from error
+
+
+def _share(plan: Plan) -> int:
+    called = [step.function for step in plan.steps if isinstance(step, ExternStep)]
+    return _SHARE_BESIDE_BLAS if any(map(_calls_blas, called)) else _SHARE
+
+
+def _calls_blas(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    return function in _OF_BLAS or module.startswith(_MODULES_OF_BLAS)
 
 
 def release_memory() -> int:
@@ -207,6 +228,7 @@ def encode(plan: Plan) -> tuple[Any, ...]:
         plan.arena_bytes,
         len(plan.flags),
         plan.writes,
+        _share(plan),
     )
 
 

@@ -118,6 +118,7 @@ typedef struct {
     const int64_t *constants;                  /* all numbers, zero where they depend on the inputs */
     Sizes sizes;                               /* NULL when there is nothing to compute */
     int32_t arena_bytes;
+    int share_ns; /* work from which on a thread gets some of it */
     bool writes;
     void *library;
     void *memory; /* list of what the pointers above point to */
@@ -206,6 +207,7 @@ typedef struct {
     const int64_t *numbers;
     int64_t begin, end, grain;
     int64_t nanoseconds; /* estimate of the whole work on one thread */
+    int64_t share_ns;    /* the least of it that pays for handing it to another thread */
     char *scratch;       /* one piece per thread */
     size_t scratch_bytes;
     uint32_t *flags; /* one piece per thread */

@@ -74,6 +74,7 @@ run_parallel(const Executor *self, Frame *frame, const Step *step, int64_t begin
                  .end = end,
                  .grain = step->grain,
                  .nanoseconds = nanoseconds,
+                 .share_ns = self->program.share_ns,
                  .scratch_bytes = step->scratch < 0 ? 0 : (size_t)frame->numbers[step->scratch]};
     int threads = pool_reserve(&work, self->threads);
     if (threads > 1) {

@@ -27,7 +27,6 @@
 
 #define SPIN_NS 50000       /* how long a worker looks for the next offer */
 #define WAIT_PAUSES 4000    /* how long the caller spins for a worker's last chunk before it yields */
-#define HOT_SHARE_NS 1500   /* work per thread that pays for handing it over */
 #define COLD_SHARE_NS 25000 /* work per thread, since the last pause, that pays for waking it */
 #define CHUNK_MIN_NS 4000
 #define CHUNK_MAX_NS 200000
@@ -199,7 +198,7 @@ int
 pool_reserve(const Work *work, int limit)
 {
     int64_t pieces = (work->end - work->begin + work->grain - 1) / work->grain;
-    int wanted = least(least(limit, MAX_THREADS), least(pieces, work->nanoseconds / HOT_SHARE_NS));
+    int wanted = least(least(limit, MAX_THREADS), least(pieces, work->nanoseconds / work->share_ns));
     if (wanted < 2 || atomic_flag_test_and_set_explicit(&taken, memory_order_acquire)) {
         return 1;
     }

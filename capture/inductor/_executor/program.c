@@ -248,13 +248,14 @@ parse_program(Program *program, PyObject *encoded)
 {
     PyObject *inputs, *buffers, *steps, *results, *constants;
     int needs_sizes, writes;
-    if (!PyArg_ParseTuple(encoded, "O!O!O!O!O!ipiip", &PyTuple_Type, &inputs, &PyTuple_Type, &buffers,
+    if (!PyArg_ParseTuple(encoded, "O!O!O!O!O!ipiipi", &PyTuple_Type, &inputs, &PyTuple_Type, &buffers,
                           &PyTuple_Type, &steps, &PyTuple_Type, &results, &PyTuple_Type, &constants,
                           &program->number_count, &needs_sizes, &program->arena_bytes, &program->flag_count,
-                          &writes)) {
+                          &writes, &program->share_ns)) {
         return -1;
     }
     program->writes = writes;
+    program->share_ns = program->share_ns < 1 ? 1 : program->share_ns;
     PARSE_ALL(program, inputs, input, Input, parse_input);
     PARSE_ALL(program, buffers, buffer, Buffer, parse_buffer);
     PARSE_ALL(program, steps, step, Step, parse_step);
