@@ -107,6 +107,9 @@ CONTENDERS: dict[str, Contender] = {
     "c": c,
 }
 
+OF_ARGUMENTS = ("c",)
+"""Contenders that are made anew for other arguments."""
+
 BUILT_IN = ("capture", "c")
 """Contenders that are here already."""
 

@@ -11,13 +11,15 @@ import math
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from tests.benchmarks import peers
-from tests.benchmarks.measure import Outcome, race
-from tests.benchmarks.programs import PROGRAMS, Program
+from tests.benchmarks.measure import Function, Outcome, race
+from tests.benchmarks.programs import PROGRAMS
+from tests.benchmarks.programs.program import FLOATS, Program
 
 HAND = "c"
 NEAR = 0.9
@@ -50,21 +52,18 @@ def compare(options: argparse.Namespace) -> list[str]:
 
 
 def _rows(program: Program, options: argparse.Namespace) -> Iterable[Row]:
+    """Contenders are made once for all sizes of a dtype, as a user would."""
     for dtype in program.dtypes:
-        if dtype in options.dtypes or dtype not in ("float32", "float64"):
+        if dtype in options.dtypes or dtype not in FLOATS:
+            made: dict[str, Function] = {}
             for size in options.sizes:
                 args = program.arguments(np.random.default_rng(0), size, dtype)
-                yield Row(program.name, dtype, size, _measure(program, args, options))
-
-
-def _measure(program: Program, args: tuple[np.ndarray, ...], options: argparse.Namespace) -> dict[str, Outcome]:
-    made, absent = {}, {}
-    for name in options.peers:
-        try:
-            made[name] = peers.CONTENDERS[name](program, args)
-        except peers.NotExpressible:
-            absent[name] = Outcome(None)
-    return {**race(made, args, options.seconds), **absent}
+                for name in options.peers:
+                    if name not in made or name in peers.OF_ARGUMENTS:
+                        with suppress(peers.NotExpressible):
+                            made[name] = peers.CONTENDERS[name](program, args)
+                absent = {name: Outcome(None) for name in options.peers if name not in made}
+                yield Row(program.name, dtype, size, {**race(made, args, options.seconds), **absent})
 
 
 def _head(names: Sequence[str]) -> list[str]:
