@@ -7,6 +7,7 @@ the programs that have these.
 
 from __future__ import annotations
 
+import dis
 import importlib.metadata
 import importlib.util
 import types
@@ -79,9 +80,10 @@ def c(program: Program, args: Arguments) -> Function:
 
 def _ported(function: Function, changes: Globals, wrap: Callable[[Function], Function] = lambda made: made) -> Function:
     """The function and those of the programs that it calls, under other globals."""
+    names = {step.argval for step in dis.get_instructions(function) if step.opname == "LOAD_GLOBAL"}
     called = {
         name: _ported(value, changes, wrap)
-        for name in function.__code__.co_names
+        for name in names
         if isinstance(value := function.__globals__.get(name), types.FunctionType)
         and value.__module__.startswith(__package__)
     }

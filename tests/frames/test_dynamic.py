@@ -10,7 +10,7 @@ import capture
 from capture import Dim
 from capture.backends import inductor
 from capture.errors import ShapeConstraintError
-from tests.benchmarks import programs
+from tests.benchmarks.programs import elementwise, finance, normalising, reducing
 from tests.helpers import captured
 from tests.row_programs import ROWS, largest, matrix, softmax, standardised
 
@@ -49,14 +49,14 @@ def test_never_dynamic():
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [
-        (programs.softmax, lambda n: (matrix(n),)),
-        (programs.layer_norm, lambda n: (matrix(n), np.ones(6), np.ones(6))),
-        (programs.gaussian_sum, lambda n: (matrix(n), np.ones(6), np.ones(6))),
-        (programs.gelu, lambda n: (matrix(n),)),
-        (programs.chain, lambda n: (matrix(n)[:, 0].copy(), matrix(n)[:, 1].copy())),
-        (programs.black_scholes, lambda n: (matrix(n)[:, 0] + 3, matrix(n)[:, 1] + 4, np.ones(n))),
-        (programs.variance_rows, lambda n: (matrix(n),)),
-        (programs.masked_sum, lambda n: (matrix(n), matrix(n) + 1)),
+        (normalising.softmax, lambda n: (matrix(n),)),
+        (normalising.layer_norm, lambda n: (matrix(n), np.ones(6), np.ones(6))),
+        (reducing.gaussian_sum, lambda n: (matrix(n), np.ones(6), np.ones(6))),
+        (elementwise.gelu, lambda n: (matrix(n),)),
+        (elementwise.chain, lambda n: (matrix(n)[:, 0].copy(), matrix(n)[:, 1].copy())),
+        (finance.black_scholes, lambda n: (matrix(n)[:, 0] + 3, matrix(n)[:, 1] + 4, np.ones(n))),
+        (reducing.variance_rows, lambda n: (matrix(n),)),
+        (reducing.masked_sum, lambda n: (matrix(n), matrix(n) + 1)),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

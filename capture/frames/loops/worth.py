@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer
 
 FEW = 4
-"""Rounds of a loop without another one in it that are put into the graph one by one."""
+"""Rounds of a loop that are put into the graph one by one."""
+
+DEEPEST_UNROLLED = 2
+"""Loops within one that is put into the graph round by round, itself included."""
 
 DECISIONS = frozenset({"POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "TO_BOOL", "UNARY_NOT"})
 
@@ -55,7 +58,7 @@ def is_worth(tracer: Tracer, frame: Frame) -> bool:
         return False  # what the way back leads to is elsewhere, as in a resume function
     if frame.instruction.op != "FOR_ITER":
         return frame.instruction.op != "SEND" and _goes_on(tracer, frame)
-    return _is_long(tracer, frame)
+    return _is_worth_tracing(tracer, frame)
 
 
 def _is_left(tracer: Tracer, frame: Frame) -> bool:
@@ -66,15 +69,18 @@ def _goes_on(tracer: Tracer, frame: Frame) -> bool:
     """Whether a ``while`` loop has gone round a few times; the frame is then where it was before."""
     head, rounds = frame.index, frame.rounds.get(frame.index, 0)
     if frame.came_from not in part_from(frame.code, head).bodies[head]:
-        frame.entrances[head] = Entrance(
-            tracer.mark(), tuple(frame.stack), dict(frame.locals), tracer.evaluated, rounds
-        )
+        _note_entrance(tracer, frame)
         return False
     entrance = frame.entrances.get(head)
     if entrance is None or rounds - entrance.rounds < FEW:
         return False
     _restore(tracer, frame, head, entrance)
     return True
+
+
+def _note_entrance(tracer: Tracer, frame: Frame) -> None:
+    head, rounds = frame.index, frame.rounds.get(frame.index, 0)
+    frame.entrances[head] = Entrance(tracer.mark(), tuple(frame.stack), dict(frame.locals), tracer.evaluated, rounds)
 
 
 def _go_back(tracer: Tracer, frame: Frame) -> None:
@@ -95,14 +101,25 @@ def _restore(tracer: Tracer, frame: Frame, head: int, entrance: Entrance) -> Non
     frame.entrances = {inner: known for inner, known in frame.entrances.items() if inner <= head}
 
 
-def _is_long(tracer: Tracer, frame: Frame) -> bool:
-    """Whether a ``for`` loop goes over numbers or rows, more often than a few times."""
-    iterator = frame.stack[-1]
+def _is_worth_tracing(tracer: Tracer, frame: Frame) -> bool:
+    """Whether a ``for`` loop goes over numbers or rows, more often than a few times, or one in it does.
+
+    A short loop around another is begun round by round; where that one turns out to be long, the frame goes back.
+    """
+    head, iterator = frame.index, frame.stack[-1]
     rounds = _rounds(iterator)
     if rounds is None or any(value is iterator for value in frame.locals.values()):
         return False
-    has_inner = len(part_from(frame.code, frame.index).bodies[frame.index] & heads_of(frame.code)) > 1
-    return rounds > (1 if has_inner else FEW)
+    if rounds > FEW:
+        _go_back(tracer, frame)
+        return not _is_left(tracer, frame)
+    body = part_from(frame.code, head).bodies[head]
+    loops = [frame.code.instructions[index].op for index in body & heads_of(frame.code)]
+    if len(loops) > 1 and (len(loops) > DEEPEST_UNROLLED or set(loops) != {"FOR_ITER"}):
+        return rounds > 1
+    if len(loops) > 1 and frame.came_from not in body:
+        _note_entrance(tracer, frame)
+    return False
 
 
 def _rounds(iterator: Value) -> int | None:
