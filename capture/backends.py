@@ -28,7 +28,7 @@ ENTRY_POINTS = "capture.backends"
 
 def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """Fused C kernels."""
-    from capture.inductor.load import compile_graph
+    from capture.inductor.compile import compile_graph
 
     return compile_graph(graph)
 

@@ -1,11 +1,13 @@
-"""From a graph to a plan: the whole of code generation, step by step, which needs no compiler.
+"""From a graph to a callable: the whole of code generation, step by step.
 
-In: a verified graph. Out: a plan; ``load.compile_graph`` makes an executor of it.
+In: a verified graph. Out: an executor, called with the graph's inputs; ``plan_graph`` stops at the plan, which
+needs no compiler.
 
->>> plan_graph(graph).source
-'/* graph f ...'
+>>> run = compile_graph(graph)
+>>> run(x, y)
+(array([...]),)
 
-decompose → lower → schedule → build nests → place memory → render
+decompose → lower → schedule → build nests → place memory → render → compile (cached) → load
 """
 
 from __future__ import annotations
@@ -44,6 +46,20 @@ from capture.ir.shapes import Expr, Size, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
 
 Partials = dict[Nest, dict[Reduction, list[Memory]]]
+
+
+def compile_graph(graph: Graph, options: Mapping[str, Any] | None = None) -> Any:
+    """The executor of a graph, under ``options`` (fields of ``capture.config``) over those in force.
+
+    ToolchainError without a working compiler, BackendError for what cannot be compiled.
+    """
+    from capture import config
+    from capture.inductor import cache, executor, toolchain
+
+    with config.applied(config.with_options(options or {})):
+        found = toolchain.find()
+        plan = plan_graph(graph, simd_math=found.simd_math, exact=config.math == "numpy")
+        return executor.load(plan, str(cache.load(plan.source, found)))
 
 
 def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False) -> Plan:

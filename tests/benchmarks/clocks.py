@@ -145,7 +145,7 @@ def _in_process(name: str, size: int, folder: str, compiled: str) -> tuple[float
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", _FIRST_CALL.format(name=name, size=size)],
-        env={**kept, "CAPTURE_CACHE_DIR": folder, "PYTHONPYCACHEPREFIX": compiled},
+        env={**kept, "CAPTURE_CACHE_DIR": folder, "CAPTURE_WARM_START": "1", "PYTHONPYCACHEPREFIX": compiled},
         capture_output=True,
         text=True,
         check=True,

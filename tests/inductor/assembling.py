@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
 from capture.ir.interpret import interpret

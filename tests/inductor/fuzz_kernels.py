@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from capture.errors import GraphError
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.ir.graph import Graph, buffer
 from capture.ir.interpret import Interpreter
 from capture.ir.op import CannotInfer

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.inductor.compile import prepare
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph, prepare
 from capture.inductor.lower import lower
 from capture.inductor.schedule import Schedule, schedule
 from capture.ir.graph import Graph, Position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.ir import op as ops
 from capture.ir.op import CannotInfer
 from tests.inductor.graphs import compiled, graph_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.inductor.vocabulary import RULES
 from capture.ir import op as ops
 from capture.ir.graph import Graph

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.ir.graph import Graph
 from capture.ir.interpret import interpret
 from capture.ir.program import DENSE, NUMBERS, Branch, Jump, Leave

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import capture
-from capture.inductor.load import compile_graph
+from capture.inductor.compile import compile_graph
 from capture.ir.graph import Graph
 from capture.ir.interpret import interpret
 from capture.ir.shapes import Facts, Symbol, ge
