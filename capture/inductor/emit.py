@@ -602,7 +602,7 @@ class Body:
         reductions, head = self.nest.reductions, f"for (i64 chunk = 0; chunk < {self.chunks()}; chunk++)"
         if self.lane is None:
             rows = RowStates(reductions, self.names, self.lines, self.unit)
-            rows.begin(TILE, seen=True)
+            rows.begin(TILE, seen=True, merges=True)
             with self.lines.block(head):
                 rows.begin_block()
                 self.merge_one(rows)

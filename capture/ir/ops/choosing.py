@@ -232,10 +232,14 @@ define(
 )
 
 
+_COUNTS_ALL_IN_PYTHON = type(np.count_nonzero([True])) is int
+"""Before NumPy 2.4."""
+
+
 def _count_nonzero(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """Along axes; the count of all is a Python int."""
+    """Along axes; the count of all is a Python int in older versions."""
     require_array(operand_type(a), "count_nonzero")
-    if axis is None and not keepdims:
+    if _COUNTS_ALL_IN_PYTHON and axis is None and not keepdims:
         raise CannotInfer("count_nonzero of all gives a Python int")
     return graph.call("sum", mask_of(graph, a), axis=axis, dtype=INT64, keepdims=keepdims)
 
