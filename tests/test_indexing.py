@@ -95,6 +95,35 @@ def test_places_that_exist_and_that_do_not(backend, function):
     assert (run.graphs, run.breaks) == (1, [])
 
 
+def of_two(x, i):
+    return x[i, i % 2] + x[i, 1]
+
+
+def written_aside(x, i):
+    y = x.copy()
+    y[i] = 1.0
+    np.add.at(y, i, 2.0)
+    return y
+
+
+def counted(x, i):
+    return np.bincount(i), x[i].max(axis=1) * 2
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "function", [embedding, fused, unread, partly_read, onto_itself, of_two, written_aside, counted]
+)
+def test_memory_that_is_not_there_is_not_reached(function, dynamic):
+    run, sums = captured(function, backend=inductor, dynamic=dynamic), function is written_aside
+    for place in (0, 10**9, 2**62, -(2**62)):
+        index = np.array([0, place, 1])
+        if function is not counted or place <= 0:  # where it exists, so many counts do
+            run.on(lambda: (X.copy(), index.copy()))  # noqa: B023 (called at once)
+    assert run.breaks == (["add.at, which may warn, at places whose number is not known"] if sums and dynamic else [])
+    run.on(lambda: (X[:0].copy(), np.array([2**61, 0])))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_places_are_tested_before_anything_is_written(backend):
     run = captured(after_a_write, backend=backend)

@@ -21,11 +21,13 @@ from capture.inductor.loops import Access, Builder, Carry, Reduction, Value, acc
 from capture.inductor.lower import Unit, loop_dtypes
 from capture.inductor.overlap import shape_of, view_of
 from capture.inductor.points import Index, broadcast_index, operand_points, scatter_points, source_index
+from capture.inductor.reach import unproved
 from capture.inductor.schedule import Group, Schedule
 from capture.inductor.vocabulary import BOOL_DTYPE, CELLS, HALF, SINGLE, cell, literal
 from capture.ir.complexes import PARTS
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import Gather, Pointwise, Reduce, Scan, Search, Strided
+from capture.ir.ops.gathering import is_outside
 from capture.ir.passes.index_range import index_range
 from capture.ir.passes.warnings import QUIET
 from capture.ir.shapes import Size, Symbol
@@ -194,8 +196,9 @@ class Elements:
         place = self.lowered.place(source, below, self.axes)
         strides = self.lowered.strided(source).strides
         points = list(operand_points(node, index))
+        maybe_outside = unproved(node)
         places = [
-            self.wrapped(number, self.results[point], shape[axis])
+            self.wrapped(number, self.results[point], shape[axis], number in maybe_outside)
             for number, point, axis in zip(indices, points, axes, strict=True)
         ]
         return named(self.builder.load(place.with_steps([strides[axis] for axis in axes]), *places), node.name)
@@ -211,14 +214,16 @@ class Elements:
         found = halve(builder, lambda at: builder.load(place, at), value, count, **node.params)
         return named(found, node.name)
 
-    def wrapped(self, index: Node, value: Value, size: Size) -> Value:
+    def wrapped(self, index: Node, value: Value, size: Size, maybe_outside: bool = False) -> Value:
+        """The place that is meant; the first one if there is none, and the test that tells may come later."""
         builder = self.builder
         value = builder.cast(value, INT64)
         known = index_range(index)
-        if known is not None and known[0] >= 0:
-            return value
-        is_below = builder.less(value, 0)
-        return builder.where(is_below, builder.add(value, builder.position(size)), value)
+        found = value
+        if known is None or known[0] < 0:
+            is_below = builder.less(value, 0)
+            found = builder.where(is_below, builder.add(value, builder.position(size)), value)
+        return builder.where(is_outside(builder, value, size), 0, found) if maybe_outside else found
 
     def alone(self, node: Node, value: Value) -> Value:
         """The reduction of a single element."""

@@ -115,6 +115,7 @@ class Unit:
     number: int = -1
     reads: list[Read] = field(default_factory=list)
     before: set[Unit] = field(default_factory=set)
+    gathers: set[Node] = field(default_factory=set)  # reads at computed places
     sizes: set[Symbol] = field(default_factory=set)  # symbols that loops, accesses and values depend on
 
     @property
@@ -433,6 +434,7 @@ class _Splitter:
         for operand, below in operand_points(node, index):
             self.demand(operand, unit, below, Reading(operand, below, whole))
         if isinstance(node.op.lower, Gather):
+            unit.gathers.add(node)
             source, below = node.args[0], source_index(node, index)
             self.demand(source, unit, below, Reading(source, below, whole=False))
 

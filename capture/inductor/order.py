@@ -1,8 +1,8 @@
 """What must be done before each unit.
 
 In: units with what they read and write. Out: ``unit.before``: the writers of what a unit reads, the readers of what it
-overwrites, whatever finds out the sizes that it needs; and whatever may give the call up comes before all that the
-caller can see.
+overwrites, whatever finds out the sizes that it needs; whatever may give the call up comes before all that the
+caller can see; and tests of places come before what reaches them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from capture.errors import BackendError
+from capture.inductor import reach
 from capture.inductor.loops import Memory
 from capture.ir.graph import buffer
 from capture.ir.passes.aliasing import repeats
@@ -46,6 +47,7 @@ def order_units(lowered: Lowered) -> None:
         unit.before.discard(unit)
     _draw_in_order(lowered)
     _leave_before_writing(lowered)
+    _test_before_reaching(lowered)
 
 
 def _draw_in_order(lowered: Lowered) -> None:
@@ -75,3 +77,14 @@ def _units_behind(lowered: Lowered, writing: Sequence[Unit]) -> set[Unit]:
         if unit.kind == "extern" or not behind.isdisjoint(unit.before):
             behind.add(unit)
     return behind
+
+
+def _test_before_reaching(lowered: Lowered) -> None:
+    """Memory that may not be there is neither read nor written."""
+    tests = [unit for unit in lowered.units if unit.kind == "leave"]
+    if not tests:
+        return
+    for unit in lowered.units:
+        nodes = {unit.node, *unit.gathers} if unit.kind == "scatter" else unit.gathers
+        behind = [lowered.order[node] for node in nodes if reach.waits(node, lowered.graph)]
+        unit.before.update(test for test in tests if behind and lowered.order[test.node] < max(behind))

@@ -129,11 +129,11 @@ def _infer_outside(index: Any, axis: tuple[int, ...], size: Size) -> ArrayType:
     return scalar_type(bool)
 
 
-def _is_outside(s: Any, index: Any, axis: tuple[int, ...], size: Size) -> Any:
+def is_outside(s: Any, index: Any, size: Size) -> Any:
     """Not ``-size <= index < size``, in one comparison: below zero is far above as an unsigned number."""
-    size = s.position(size)
-    shifted = s.cast(s.add(s.cast(index, INT64), size), np.dtype(np.uint64))
-    return s.greater_equal(shifted, s.cast(s.add(size, size), np.dtype(np.uint64)))
+    count = s.position(size)
+    shifted = s.cast(s.add(s.cast(index, INT64), count), np.dtype(np.uint64))
+    return s.greater_equal(shifted, s.cast(s.add(count, count), np.dtype(np.uint64)))
 
 
 def _outside(index: Any, axis: tuple[int, ...], size: int) -> np.bool:
@@ -146,7 +146,7 @@ define(
     operands=("index",),
     infer=_infer_outside,
     reference=_outside,
-    lower=Reduce("logical_or", _is_outside),
+    lower=Reduce("logical_or", lambda s, index, axis, size: is_outside(s, index, size)),
     tags=QUIET,
     samples=((np.array([[2, 0], [1, -3]]), {"axis": (0, 1), "size": 3}), (np.int64(3), {"axis": (), "size": 3})),
 )
