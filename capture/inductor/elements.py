@@ -26,8 +26,9 @@ from capture.inductor.schedule import Group, Schedule
 from capture.inductor.vocabulary import BOOL_DTYPE, CELLS, HALF, SINGLE, cell, literal
 from capture.ir.complexes import PARTS
 from capture.ir.graph import Node, buffer, root
-from capture.ir.op import Gather, Pointwise, Reduce, Scan, Search, Strided
+from capture.ir.op import TALLY, Gather, Pack, Pointwise, Reduce, Scan, Search, Strided
 from capture.ir.ops.gathering import is_outside
+from capture.ir.ops.mutation import ufunc_of
 from capture.ir.passes.index_range import index_range
 from capture.ir.passes.warnings import QUIET
 from capture.ir.shapes import Size, Symbol
@@ -41,17 +42,23 @@ STARTS = {"add": -0.0, "multiply": 1}
 @dataclass(eq=False, slots=True)
 class Write:
     """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis. ``places`` are
-    those that are computed, along ``place.steps``."""
+    those that are computed, along ``place.steps``; with ``until``, all from there up to it are written."""
 
     place: Access
     value: Value
     unit: Unit
     phase: int = 0
     places: tuple[Value, ...] = ()
+    until: Value | None = None
 
     @property
     def axes(self) -> frozenset[Symbol]:
         return self.place.axes.union(*(place.axes for place in self.places))
+
+    @property
+    def needs(self) -> tuple[Value, ...]:
+        """All values that the write takes."""
+        return (self.value, *self.places, *((self.until,) if self.until is not None else ()))
 
 
 Point = tuple[Node, Index]
@@ -267,26 +274,31 @@ class Elements:
                 index = tuple(0 if isinstance(axis, int) else positions[axis] for axis in unit.result_index)
             self.write(access(unit.memory, target, index, self.axes, unit.dtype), value, unit)
 
-    def write(self, place: Access, value: Value, unit: Unit, places: tuple[Value, ...] = ()) -> None:
+    def write(
+        self, place: Access, value: Value, unit: Unit, places: tuple[Value, ...] = (), until: Value | None = None
+    ) -> None:
         parts = value.args if place.pair else (value,)
         for cells, part in zip(place.parts, parts, strict=True):
-            self.writes.append(Write(cells, part, unit, places=places))
+            self.writes.append(Write(cells, part, unit, places=places, until=until))
 
     def pack(self, unit: Unit) -> None:
-        """Write each element where the next true one goes, which stays if it is the true one itself."""
-        builder, memory = self.builder, unit.memory
+        """Write each element where the next true one goes, which stays if it is the true one itself; or as often as
+        its count says, as far as there is memory."""
+        builder, memory, lowering = self.builder, unit.memory, unit.node.op.lower
         builder.node = unit.node
-        assert memory is not None
+        assert memory is not None and isinstance(lowering, Pack)
         *values, mask = [self.results[point] for point in self.starts(unit)]
         carry = Carry("0", memory.shape[0])
         place = builder.carried(carry, INT64)
         place.label = f"{unit.node.name}_place"
-        carry.next = builder.add(place, builder.cast(builder.cast(mask, BOOL_DTYPE), INT64))
-        if unit.node.target == "nonzero":
+        count = mask if lowering.repeats else builder.cast(mask, BOOL_DTYPE)
+        carry.next = builder.add(place, builder.cast(count, INT64))
+        until = builder.minimum(carry.next, builder.position(memory.shape[0])) if lowering.repeats else None
+        if unit.node.target in ("nonzero", "spread_places"):
             values = [builder.position(axis) for axis in self.index_of(unit)]
         for column, value in enumerate(values):
             target = access(memory, Strided(column, (), ()), (), self.axes).with_steps(memory.strides[:1])
-            self.write(target, value, unit, (place,))
+            self.write(target, value, unit, (place,), until)
 
     def scan(self, unit: Unit) -> None:
         """Combine each element with what was made of all before it."""
@@ -312,14 +324,15 @@ class Elements:
         found = [self.results[point] for point in self.starts(unit)]
         value = found.pop(0) if isinstance(value, Node) else builder.constant(value, unit.dtype)
         sizes = [target.shape[axis] for axis in axes]
-        places = tuple(self.wrapped(*each) for each in zip(indices, found, sizes, strict=True))
+        each = zip(indices, found, sizes, strict=True)
+        places = tuple(builder.cast(x, INT64) if combine == TALLY else self.wrapped(i, x, size) for i, x, size in each)
         rest = iter(self.index_of(unit)[len(unit.domain) - (len(target.shape) - len(axes)) :])
         below = tuple(0 if axis in axes else next(rest) for axis in range(len(target.shape)))
         place = access(memory, target, below, self.axes, unit.dtype).with_steps([target.strides[axis] for axis in axes])
-        builder.node = unit.node
+        builder.node = None if combine == TALLY else unit.node
         value = builder.cast(value, unit.dtype)
         if combine:
-            value = getattr(builder, combine)(builder.load(place, *places), value)
+            value = getattr(builder, ufunc_of(combine))(builder.load(place, *places), value)
         self.write(place, value, unit, places)
 
     def reduce(self, unit: Unit, value: Value) -> Value:

@@ -31,6 +31,9 @@ from capture.ir.shapes import Expr, Size, Symbol, minimum, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
 
+FEW_PLACES = 4
+"""Neighbours that are written in one go."""
+
 MOST_VECTOR_CHECKS = 32
 """Operations that a vectorised loop may check; to vectorise more would take the compiler too long."""
 
@@ -96,7 +99,7 @@ class Body:
                     stack.extend(value.args)
                 stack.extend(nest.roots(phase))
         if self.mode == COMBINE or not nest.is_split or nest.may_be_whole:
-            stack.extend(value for write in self.row_writes() for value in (write.value, *write.places))
+            stack.extend(value for write in self.row_writes() for value in write.needs)
         found: dict[Value, None] = {}
         while stack:
             value = stack.pop()
@@ -226,9 +229,22 @@ class Body:
             lines.insert(mark, "    " * self.lines.depth + f"#pragma omp simd{clauses}")
 
     def write(self, write: Write) -> None:
-        if self.mode != CHECKED:
-            places = tuple(map(self.name, write.places))
+        if self.mode == CHECKED:
+            return
+        places = tuple(map(self.name, write.places))
+        if write.until is None:
             self.lines.add(f"{self.unit.element(write.place, places)} = {self.name(write.value)};")
+            return
+        self.write_row(write, places[0], self.name(write.until))
+
+    def write_row(self, write: Write, start: str, until: str) -> None:
+        """All places of a row; where they are few, some more, which later steps write anew: no branch to guess."""
+        size = self.unit.size(write.place.memory.shape[0])
+        more = f"{start} + {FEW_PLACES}"
+        forms = ((f"if ({until} <= {more} && {more} <= {size})", more), ("else", until))
+        for condition, end in forms:
+            with self.lines.block(condition), self.lines.block(f"for (i64 at = {start}; at < {end}; at++)"):
+                self.lines.add(f"{self.unit.element(write.place, ('at',))} = {self.name(write.value)};")
 
     # the body ---------------------------------------------------------------------------------------------------
     def build(self) -> str:
@@ -269,10 +285,10 @@ class Body:
 
     def section(self, phase: int, whole: bool = False) -> None:
         """What is computed and written outside the inner loops, before pass ``phase``; not yet what is made of the
-        results of reductions that are to be combined, unless this one is ``whole``.
+        results of reductions that are to be combined, unless this one is ``whole``: then what was held back is written.
         """
         values = [value for value in self.rows if value.phase == phase]
-        writes = [write for write in self.row_writes() if write.phase == phase]
+        writes = [write for write in self.row_writes() if write.phase == phase or (whole and write.phase < phase)]
         if self.nest.is_split and self.mode != COMBINE and not whole:
             writes = []
         for value in values:

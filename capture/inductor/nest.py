@@ -165,9 +165,9 @@ class Nest:
     def roots(self, phase: int) -> list[Value]:
         """What pass ``phase`` is for."""
         combined = [reduction.element for reduction in self.reductions if reduction.phase == phase]
-        written = [write.value for write in self.writes if write.phase == phase and self.in_loop(write)]
-        places = [p for write in self.writes if write.phase == phase and self.in_loop(write) for p in write.places]
-        return combined + written + places + [value.data.next for value in self.carried]
+        writes = [write for write in self.writes if write.phase == phase and self.in_loop(write)]
+        written = [value for write in writes for value in write.needs]
+        return combined + written + [value.data.next for value in self.carried]
 
     def in_loop(self, write: Write) -> bool:
         return bool(write.axes & self.inner_symbols)

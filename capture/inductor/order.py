@@ -85,6 +85,6 @@ def _test_before_reaching(lowered: Lowered) -> None:
     if not tests:
         return
     for unit in lowered.units:
-        nodes = {unit.node, *unit.gathers} if unit.kind == "scatter" else unit.gathers
+        nodes = {unit.node, *unit.gathers} if unit.kind in ("scatter", "pack") else unit.gathers
         behind = [lowered.order[node] for node in nodes if reach.waits(node, lowered.graph)]
         unit.before.update(test for test in tests if behind and lowered.order[test.node] < max(behind))

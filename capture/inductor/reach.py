@@ -12,6 +12,7 @@ So reading needs no pass of its own over the places. It has to wait only where t
 from __future__ import annotations
 
 from capture.ir.graph import Graph, Node
+from capture.ir.op import Pack
 from capture.ir.passes.check_bounds import places_to_check
 from capture.ir.shapes import Size, le
 
@@ -25,6 +26,8 @@ def waits(node: Node, graph: Graph) -> bool:
     """Whether the node comes behind what is tested before it."""
     if node.target == "store":
         return bool(node.params["axes"])
+    if isinstance(node.op.lower, Pack):
+        return node.op.lower.repeats
     return not all(_has_elements(size, graph) for size in unproved(node).values())
 
 

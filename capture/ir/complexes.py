@@ -50,7 +50,7 @@ ndarray_T matrix_transpose swapaxes moveaxis np_squeeze expand_dims atleast_1d a
 rot90 diagonal diag real imag conj real_part imag_part slice scalar getitem gather take take_along_axis full empty zeros
 zeros_like ones ones_like np_empty empty_like np_full full_like where np_where tril triu nonzero np_nonzero flatnonzero
 argwhere pick extract compress method_compress count_nonzero part store select np_choose concatenate np_concatenate
-stack hstack vstack dstack column_stack append repeat filled
+stack hstack vstack dstack column_stack append repeat filled spread
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray np_copy call_complex64 call_complex128 sum mean any all cumsum
 outer ufunc_outer complex_less complex_less_equal complex_greater complex_greater_equal operator_add operator_subtract

@@ -98,7 +98,10 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Elements, or their places, where the last operand is true, in C order, one after the other."""
+    """Elements, or their places, in C order, one after the other: where the last operand is true, or as often as it
+    says (``repeats``)."""
+
+    repeats: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,10 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Store:
     """The write of a value into a region of a version; only the op ``store``."""
+
+
+TALLY = "tally"
+"""How a store combines as ``np.bincount`` does: it adds without a warning, to places that are known to exist."""
 
 
 @dataclass(frozen=True, slots=True)

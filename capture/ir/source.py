@@ -19,7 +19,7 @@ import numpy as np
 
 from capture.ir.graph import Graph, Node, Step
 from capture.ir.interpret import new_symbols
-from capture.ir.op import Op, get
+from capture.ir.op import TALLY, Op, get
 from capture.ir.shapes import Expr, to_python
 
 _IMPORTS = {
@@ -66,7 +66,8 @@ def _write_store(region: str, value: str, indices: list[Any], params: Mapping[st
         region = f"np.moveaxis({region}, {params['axes']}, {tuple(range(len(indices)))})"
     key = ", ".join(map(write, indices))
     if params["combine"]:
-        return f"np.{params['combine']}.at({region}, ({key},), {value})"
+        ufunc = "add" if params["combine"] == TALLY else params["combine"]
+        return f"np.{ufunc}.at({region}, ({key},), {value})"
     return f"{region}[{key}] = {value}"
 
 

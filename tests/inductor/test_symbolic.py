@@ -197,3 +197,14 @@ def test_long_rows_are_cut_and_short_ones_are_not():
     x = np.random.default_rng(0).standard_normal((2, 100_000))
     (cut,), (whole,) = run(x), run(np.repeat(x, 4, axis=0))
     np.testing.assert_allclose(cut, whole[::4], rtol=1e-13)
+
+
+def test_what_stands_beside_a_sum_is_written_where_the_sum_is_not_cut():
+    graph = Graph("g")
+    x, y = graph.placeholder("x", array_type("f8", (N,))), graph.placeholder("y", array_type("f8", (1,)))
+    spread = graph.call("broadcast_to", y, shape=(N,))
+    graph.output(graph.call("sum", graph.call("multiply", x, spread), axis=0), graph.call("add", y, 1.0))
+    run = compile_graph(graph)
+    for size in (1, 5, 1000, 100_000):
+        total, beside = run(np.ones(size), np.array([3.0]))
+        assert total == 3.0 * size and beside.tolist() == [4.0]

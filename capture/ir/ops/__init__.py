@@ -6,6 +6,7 @@ from capture.ir.ops import (
     assigning,
     casting,
     choosing,
+    counting,
     creation,
     diagonals,
     exact,
@@ -29,6 +30,7 @@ from capture.ir.ops import (
     scans,
     searching,
     sizes,
+    spreading,
     views,
 )
 
@@ -38,6 +40,7 @@ __all__ = [
     "assigning",
     "casting",
     "choosing",
+    "counting",
     "creation",
     "diagonals",
     "exact",
@@ -61,5 +64,6 @@ __all__ = [
     "scans",
     "searching",
     "sizes",
+    "spreading",
     "views",
 ]

@@ -28,6 +28,7 @@ from capture.ir.ops.common import (
     static,
     surely_more,
 )
+from capture.ir.ops.spreading import repeated
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size, floordiv, minimum, modulo
 from capture.ir.sizes import UnknownSize, at_least, same
@@ -63,6 +64,8 @@ define(
 
 
 def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
+    if isinstance(repeats, tuple) or isinstance(operand_type(repeats), ArrayType):
+        return repeated(graph, a, repeats, axis)
     base, count = require_array(operand_type(a), "repeat"), size_or_int(repeats, "the number of repeats")
     if not at_least(count, 0):
         raise CannotInfer("repeats may not contain negative values.")
@@ -78,7 +81,7 @@ def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
 define(
     name="repeat",
     signature="a, repeats, axis=None",
-    operands=("a",),
+    operands=("a", "repeats"),
     calls=(np.repeat,),
     methods=("repeat",),
     expand=_repeat,

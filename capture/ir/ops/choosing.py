@@ -1,8 +1,7 @@
 """Choices between arrays, and the arithmetic of places.
 
 In: ``np.choose(i, (x, y))``, ``np.select``, ``np.ravel_multi_index``, ``np.unravel_index``, ``np.tril_indices``,
-``np.ix_``, ``np.bincount``. Out: ``where`` nodes, integer arithmetic, constants, stores; with a test in front of what
-NumPy would raise for.
+``np.ix_``. Out: ``where`` nodes, integer arithmetic, constants; with a test in front of what NumPy would raise for.
 
 >>> graph.call("np_choose", i, (x, y))       # where(equal(i, 0), x, y), unless some i is neither 0 nor 1
 """
@@ -25,13 +24,10 @@ from capture.ir.ops.common import (
     require_value,
     shape_of,
     static,
-    surely_more,
 )
 from capture.ir.ops.gathering import INT64, literal_array, places_of
-from capture.ir.ops.masks import mask_of, true_places
-from capture.ir.passes.aliasing import is_late
+from capture.ir.ops.masks import true_places
 from capture.ir.passes.index_range import index_range
-from capture.ir.shapes import Symbol
 from capture.ir.types import ArrayType
 
 
@@ -198,56 +194,3 @@ def _ix(graph: Any, *args: Any) -> tuple[Any, ...]:
 
 
 define(name="ix_", signature="*args", operands=("args",), calls=(np.ix_,), expand=_ix)
-
-
-# Counting ---------------------------------------------------------------------------------------------------------
-def _bincount(graph: Any, x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """Zeros, as many as the largest number says, to which ones or weights are added one after the other."""
-    base = require_array(operand_type(x), "bincount")
-    least = static(minlength, "minlength")
-    if base.ndim != 1 or not np.can_cast(base.dtype, np.intp, "safe") or least < 0:
-        raise CannotInfer("bincount of these numbers")
-    if not surely_more(base.shape[0], 0) or is_late(x):
-        raise CannotInfer("bincount whose size depends on what may be nothing, or on what was written")
-    require(graph, graph.call("less", x, 0))
-    largest = graph.call("astype", graph.call("max", x, axis=None), dtype=INT64)
-    most = graph.call("maximum", graph.call("add", largest, 1), least)
-    name = graph.new_name("bins")
-    graph.call("measure", most, count=name, most=None)
-    counts = graph.call("full", 0, shape=(Symbol(name, 0, None),), dtype=INT64 if weights is None else np.dtype("f8"))
-    added: Any = 1
-    if weights is not None:
-        if operand_type(weights).shape != base.shape or not np.can_cast(operand_type(weights).dtype, "f8", "safe"):
-            raise CannotInfer("The weights and list don't have the same length.")
-        raise CannotInfer("weights may overflow, at places whose number is not known")
-    return graph.store(counts, added, (x,), (0,), "add")
-
-
-define(
-    name="bincount",
-    signature="x, /, weights=None, minlength=0",
-    operands=("x", "weights"),
-    calls=(np.bincount,),
-    expand=_bincount,
-)
-
-
-_COUNTS_ALL_IN_PYTHON = type(np.count_nonzero([True])) is int
-"""Before NumPy 2.4."""
-
-
-def _count_nonzero(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    """Along axes; the count of all is a Python int in older versions."""
-    require_array(operand_type(a), "count_nonzero")
-    if _COUNTS_ALL_IN_PYTHON and axis is None and not keepdims:
-        raise CannotInfer("count_nonzero of all gives a Python int")
-    return graph.call("sum", mask_of(graph, a), axis=axis, dtype=INT64, keepdims=keepdims)
-
-
-define(
-    name="count_nonzero",
-    signature="a, axis=None, *, keepdims=False",
-    operands=("a",),
-    calls=(np.count_nonzero,),
-    expand=_count_nonzero,
-)

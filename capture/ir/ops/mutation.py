@@ -8,7 +8,7 @@ with the type of the one before.
 >>> graph.store(x, y, (rows,), (0,))                                   # store(%x, %y, %rows, axes=(0,))
 
 Indexed elements are written one after the other, in C order of the indices: of several values for one place the last
-one stays. With ``combine``, a ufunc's name, each is computed from what is there at that moment.
+one stays. With ``combine``, a ufunc's name or ``TALLY``, each is computed from what is there at that moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from capture.ir.complexes import is_complex
 from capture.ir.graph import Step
-from capture.ir.op import CannotInfer, Part, Store, define, get
+from capture.ir.op import TALLY, CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
     broadcast_shapes,
     common_order,
@@ -75,7 +75,7 @@ def _infer_store(
         target = _indexed(target, value, indices, axes)
     if combine:
         _require_combinable(value, target.dtype, combine)
-        if target.dtype.kind == "f" and not is_static(target.shape):
+        if combine != TALLY and target.dtype.kind == "f" and not is_static(target.shape):
             raise CannotInfer(f"{combine}.at, which may warn, at places whose number is not known")
     _require_storable(value, target)
     return version
@@ -100,12 +100,17 @@ def _indexed(base: ArrayType, value: Any, indices: tuple[Any, ...], axes: tuple[
 
 def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
     """The ufunc's loop must be that of the array's dtype, to which the value is cast safely."""
-    if combine not in COMBINING or is_complex(dtype):
+    if combine not in (*COMBINING, TALLY) or is_complex(dtype):
         raise CannotInfer(f"{combine}.at of {dtype} has no loop")
     array = ArrayType(dtype, ())
-    if resolve(getattr(np, combine), array, value) != (dtype,) * 3:
+    if resolve(getattr(np, ufunc_of(combine)), array, value) != (dtype,) * 3:
         raise CannotInfer(f"{combine}.at in another dtype than the array's")
     require_fits(value, dtype)
+
+
+def ufunc_of(combine: str) -> str:
+    """The ufunc that computes each element."""
+    return "add" if combine == TALLY else combine
 
 
 def _require_storable(value: Any, target: ArrayType) -> None:
@@ -141,7 +146,8 @@ def _store(
         target = np.moveaxis(target, axes, range(len(axes)))
         key = tuple(np.asarray(index) for index in indices)
     if combine:
-        getattr(np, combine).at(target, key, value)
+        with np.errstate(all="ignore" if combine == TALLY else None):
+            getattr(np, ufunc_of(combine)).at(target, key, value)
     else:
         target[key] = value
     return version
@@ -160,5 +166,6 @@ define(
         ([[1.0, 2.0], [3.0, 4.0]], [7.0, 8.0], {"region": ()}),
         ([[1.0, 2.0], [3.0, 4.0]], [7.0, 8.0], np.array([1, 0, 1]), {"region": (), "axes": (0,)}),
         ([1.0, 2.0, 3.0], 2, np.array([1, 0, 1]), {"region": (), "axes": (0,), "combine": "add"}),
+        ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], np.array([1, 0, 1]), {"region": (), "axes": (0,), "combine": TALLY}),
     ),
 )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from capture.ir.graph import Graph, Node, Transformer
-from capture.ir.op import Gather, Leave
+from capture.ir.op import TALLY, Gather, Leave
 from capture.ir.ops.mutation import target_of
 from capture.ir.passes.count_masks import count_masks
 from capture.ir.passes.drop_dead import Keep
@@ -52,7 +52,7 @@ def _computed_places(node: Node) -> Iterator[tuple[Node, Size]]:
     if node.kind == "call" and type(node.op.lower) is Gather:
         base, *indices = node.args
         yield from _with_sizes(indices, base.type.shape, node.params["axes"])
-    elif node.kind == "call" and node.target == "store" and node.params["axes"]:
+    elif node.kind == "call" and node.target == "store" and node.params["axes"] and node.params["combine"] != TALLY:
         version, _, *indices = node.args
         yield from _with_sizes(indices, target_of(version.type, node.params["region"]).shape, node.params["axes"])
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.op import Pack
+from capture.ir.ops.gathering import INT64
 from capture.ir.shapes import Expr
 
 
@@ -31,14 +32,17 @@ class _Counter(Transformer):
         return self.copy(node)
 
     def count(self, node: Node) -> None:
+        assert isinstance(node.op.lower, Pack)
         mask, count = self.mapped(node.args[-1]), node.params["count"]
         key = count if isinstance(count, str) else (mask, count)
         if key in self.known:
             return
         self.known.add(key)
         graph = self.graph
-        truth = mask if mask.type.dtype.kind == "b" else graph.call("not_equal", mask, 0)
-        total = graph.call("sum", truth, axis=tuple(range(mask.type.ndim)))
+        counts = mask
+        if not node.op.lower.repeats and mask.type.dtype.kind != "b":
+            counts = graph.call("not_equal", mask, 0)
+        total = graph.call("sum", counts, axis=tuple(range(mask.type.ndim)), dtype=INT64)
         if isinstance(count, str):
             if least := graph.known.least(node.type.shape[0]):
                 graph.call("leave_if", graph.call("less", total, least))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Node, buffer, map_nodes
-from capture.ir.op import Gather, Join, Leave, Loop, Measure, Part, ViewOf
+from capture.ir.op import TALLY, Gather, Join, Leave, Loop, Measure, Part, ViewOf
 from capture.ir.types import ArrayType, NumberType
 
 QUIET, DIVIDES = "quiet", "divides"
@@ -32,6 +32,8 @@ def may_warn(node: Node) -> bool:
         return True
     operands = [dtype for operand in node.args if (dtype := _dtype(operand)) is not None]
     if node.target == "store":
+        if node.params["combine"] == TALLY:
+            return False
         dtype, value = buffer(node).type.dtype, _dtype(node.args[1])
         if len(node.args) > 2 or (node.params["combine"] and dtype.kind in "fc"):
             return True  # a place may not exist
