@@ -124,6 +124,24 @@ def test_memory_that_is_not_there_is_not_reached(function, dynamic):
     run.on(lambda: (X[:0].copy(), np.array([2**61, 0])))
 
 
+CHOICES = """
+t[(v > 4).astype(int)] | t[np.where(v > 4, 1, 0)] | t[np.where(v > 4, 2, 1)] | t[1 - (v > 4)] | t[(v > 4) * 1]
+t[(v > 4) * 1 + (v > 6)] | t[2:][np.where(v > 4, 1, 0) - 1] | t[::2][(v > 4).view(np.int8)] | t[~(v > 4) * 2]
+np.searchsorted(t[:2], v) | np.take(t, (v > 4).astype('u1')) | t[(v > 4) & 1] | t[np.clip(v, 0, 1).astype(int)]
+""".strip().replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "f2", "f4", "f8"])
+def test_places_that_are_truth_values(dtype):
+    """gcc 12 reads wrong elements there, if it is let."""
+    table = np.array([3, 7, 8]).astype(dtype)
+    for choice in CHOICES:
+        run = captured(eval(f"lambda t, v: {choice}", {"np": np}), backend=inductor)
+        for kind in ("i1", "i4", "f4", "f8"):
+            run(table, (np.arange(200) % 10).astype(kind))
+        assert run.graphs
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_places_are_tested_before_anything_is_written(backend):
     run = captured(after_a_write, backend=backend)

@@ -213,12 +213,12 @@ class Elements:
     def searched(self, node: Node, index: Index) -> Value:
         """How many elements come before what is looked for: the places that may be right are halved in each step."""
         source, wanted = node.args
-        builder, size = self.builder, shape_of(source)[0]
+        builder = self.builder
         place = self.lowered.place(source, source_index(node, index, at=lambda axis: 0), self.axes)
         place = place.with_steps(self.lowered.strided(source).strides)
         ((_, point),) = operand_points(node, index)
-        value, count = self.results[wanted, point], builder.position(size)
-        found = halve(builder, lambda at: builder.load(place, at), value, count, **node.params)
+        value, size = self.results[wanted, point], shape_of(source)[0]
+        found = halve(builder, lambda at: builder.load(place, at), value, size, **node.params)
         return named(found, node.name)
 
     def wrapped(self, index: Node, value: Value, size: Size, maybe_outside: bool = False) -> Value:

@@ -54,6 +54,25 @@ def is_made_of_computed_integer(value: Value) -> bool:
     return value.dtype.kind == "f" and source.dtype.kind in "biu" and source.op not in ("load", "index", "constant")
 
 
+def is_made_of_truth(place: Value) -> bool:
+    """Whether the compiler may find that a place is a truth value, as in ``table[(x > 0).astype(int)]``.
+
+    gcc 12 reads other elements there when it makes vectors of elements that are shorter than places.
+    """
+    seen: set[Value] = set()
+    stack = [place]
+    while stack:
+        value = stack.pop()
+        if value in seen or value.op == "load":
+            continue
+        seen.add(value)
+        arms = value.args[1:] if value.op == "where" else value.args if value.op == "cast" else ()
+        if any(arm.dtype.kind == "b" for arm in arms) or (arms and not any(arm.axes for arm in arms)):
+            return True
+        stack.extend(arg for arg in value.args if arg.dtype.kind != "b")
+    return False
+
+
 class Body:
     """Writes the body of one nest in one mode."""
 
@@ -166,7 +185,7 @@ class Body:
         if value.op == "load":
             if self.mode == CHECKED and value in self.backups:
                 return self.backup(value)
-            text = self.unit.element(value.data, tuple(map(self.name, value.args)))
+            text = self.unit.element(value.data, tuple(map(self.place, value.args)))
             return f"{text} != 0" if value.dtype.kind == "b" else text
         if value.op == "index":
             return self.unit.size(value.data)
@@ -183,6 +202,12 @@ class Body:
                 operands = (f"({operands[0]} ^ ({C_TYPES[operand.dtype]})no_bits)",)
             return cast_text(operand.dtype, value.dtype, operands[0])
         return RULES[value.op].text(value.args[-1].dtype, operands)
+
+    def place(self, value: Value) -> str:
+        if not is_made_of_truth(value):
+            return self.name(value)
+        self.opaque = True
+        return f"({self.name(value)} ^ no_bits)"
 
     def compute(self, value: Value) -> None:
         """One value, where it is not there yet; in the checked form with what it raises."""

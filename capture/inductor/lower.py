@@ -69,6 +69,9 @@ MOST_NODES = 256
 CHEAP = 0.6
 """Nanoseconds per element up to which a value is rather computed in two places than kept in memory."""
 
+DEAR = 4.0
+"""Nanoseconds per element from which a value is rather computed ahead of a walk, without vectors or threads."""
+
 FEW_READS = 2
 """Arrays that a value may read to be computed in two places."""
 
@@ -126,7 +129,11 @@ class Unit:
 
     @property
     def is_loop(self) -> bool:
-        return self.kind in ("map", "reduce", "pack", "scatter", "scan")
+        return self.kind in ("map", "reduce") or self.is_walk
+
+    @property
+    def is_walk(self) -> bool:
+        return self.kind in ("pack", "scatter", "scan")
 
     @property
     def symbols(self) -> frozenset[Symbol]:
@@ -445,6 +452,8 @@ class _Splitter:
         expiry = estimates.expiry[node]
         units = {unit for unit, _ in demands}
         if any(order[unit.node] > expiry or estimates.window[unit.node] != window for unit in units):
+            return True
+        if estimates.cost[node] > DEAR and any(unit.is_walk for unit in units):
             return True
         if len(demands) > 1 and (estimates.cost[node] > CHEAP or estimates.reads[node] > FEW_READS):
             return True

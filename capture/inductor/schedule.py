@@ -60,7 +60,7 @@ class Group:
     @property
     def is_walk(self) -> bool:
         """Whether the reduced axes are walked in C order, step after step."""
-        return any(unit.kind in ("pack", "scatter", "scan") for unit in self.units)
+        return any(unit.is_walk for unit in self.units)
 
     @property
     def first(self) -> int:

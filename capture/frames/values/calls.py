@@ -102,11 +102,15 @@ def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict
         target = out
         if not (isinstance(target, Constant) and target.value is None):
             return _into(tracer, op, found, target, mask)
+    return _result_or_operand(tracer, found, (*args, *kwargs.values()))
+
+
+def _result_or_operand(tracer: Tracer, found: Any, args: Sequence[Value]) -> Value:
+    """A record that gives its operand's own node stands for a call that gives the very object (x.squeeze(), x.real)."""
+    if type(found) is tuple:
+        return TupleValue([_result_or_operand(tracer, item, args) for item in found])
     same = _operand(tracer, found, args)
-    if same is None:
-        return tracer.result(found)
-    # A record that gives its operand's own node stands for a call that gives the very object (x.squeeze(), x.real).
-    return same
+    return tracer.result(found) if same is None else same
 
 
 def as_parameter(tracer: Tracer, what: str, value: Any) -> Any:

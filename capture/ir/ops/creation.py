@@ -432,14 +432,14 @@ def _linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
     return np.linspace(start, stop, num, endpoint, dtype=dtype)
 
 
-_LINSPACE_IS_VIEW = not np.linspace(0.0, 1.0, 3).flags.owndata
+LINSPACE_IS_VIEW = not np.linspace(0.0, 1.0, 3).flags.owndata
 """Whether this NumPy gives a view of what it computed in place, where there is an interval to compute with."""
 
 
 def _expand_linspace(graph: Any, start: Any, stop: Any, **params: Any) -> Any:
     whole = graph.call("linspace", start=start, stop=stop, **params)
     intervals = whole.type.shape[0] - (1 if params.get("endpoint", True) else 0)
-    if not _LINSPACE_IS_VIEW or whole.type.dtype != np.float64 or not at_least(intervals, 1):
+    if not LINSPACE_IS_VIEW or whole.type.dtype != np.float64 or not at_least(intervals, 1):
         return whole
     return graph.call("slice", whole, starts=(0,), steps=(1,), sizes=whole.type.shape)
 

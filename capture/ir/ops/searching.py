@@ -29,8 +29,8 @@ SIDES = ("left", "right")
 
 
 # search -----------------------------------------------------------------------------------------------------------
-def _infer_search(a: Any, v: Any, side: str, steps: int, axes: Any, place: Any) -> ArrayType:
-    """The parameters behind ``steps`` are those of a gather."""
+def _infer_search(a: Any, v: Any, side: str, steps: int, has_nan: bool, axes: Any, place: Any) -> ArrayType:
+    """``has_nan``: whether elements may be NaN; the parameters behind are those of a gather."""
     base, wanted = require_array(a, "search"), require_value(v, "search")
     if base.ndim != 1 or base.dtype != wanted.dtype or side not in SIDES or (axes, place) != ((0,), 0):
         raise CannotInfer("search needs an array of one axis, and numbers like its elements")
@@ -39,13 +39,13 @@ def _infer_search(a: Any, v: Any, side: str, steps: int, axes: Any, place: Any) 
     return value_or_array(INT64, wanted.shape)
 
 
-def _search(a: Any, v: Any, side: Any, steps: int, axes: Any = (0,), place: Any = 0) -> Any:
+def _search(a: Any, v: Any, side: Any, steps: int, has_nan: Any = True, axes: Any = (0,), place: Any = 0) -> Any:
     return np.searchsorted(a, v, side)
 
 
 define(
     name="search",
-    signature="a, v, side, steps, axes=(0,), place=0",
+    signature="a, v, side, steps, has_nan=True, axes=(0,), place=0",
     operands=("a", "v"),
     infer=_infer_search,
     reference=_search,
@@ -55,6 +55,7 @@ define(
     samples=(
         ([1.0, 2.0, 2.0, 3.0, np.nan], [[0.0, 2.0], [np.nan, 9.0]], {"side": "right", "steps": 3}),
         ([1.0, 2.0, 2.0, 3.0], [[0.0, 2.0], [3.0, 9.0]], {"side": "left", "steps": 4}),
+        ([1.0, 2.0, 2.0, 3.0], [[0.0, 2.0], [np.nan, 9.0]], {"side": "left", "steps": 3, "has_nan": False}),
         (np.array([-3, 4], "i2"), np.array([4, 5, -9], "i2"), {"side": "left", "steps": 2}),
     ),
 )
@@ -87,7 +88,7 @@ def _require_rising(graph: Any, a: Any, with_nan: bool) -> None:
     require(graph, falls)
 
 
-def _searched(graph: Any, a: Any, v: Any, side: Any, with_nan: bool = False) -> Any:
+def searched(graph: Any, a: Any, v: Any, side: Any, with_nan: bool = False) -> Any:
     base, wanted = require_array(operand_type(a), "searchsorted"), require_value(operand_type(v), "searchsorted")
     if side not in SIDES or base.ndim != 1 or is_late(a):
         raise CannotInfer("searchsorted needs an array of one axis, and a side")
@@ -97,12 +98,12 @@ def _searched(graph: Any, a: Any, v: Any, side: Any, with_nan: bool = False) -> 
     steps = _steps(base, wanted)
     a, v = (graph.call("astype", x, dtype=dtype) if x.type.dtype != dtype else x for x in (a, v))
     _require_rising(graph, a, with_nan)
-    return graph.call("search", a, v, side=side, steps=steps)
+    return graph.call("search", a, v, side=side, steps=steps, has_nan=with_nan)
 
 
 def _searchsorted(graph: Any, a: Any, v: Any, side: Any = "left") -> Any:
     try:
-        return _searched(graph, a, v, side, with_nan=True)
+        return searched(graph, a, v, side, with_nan=True)
     except CannotInfer:
         return graph.call("searchsorted", a, v, side=side)
 
@@ -121,7 +122,7 @@ def _digitize(graph: Any, x: Any, bins: Any, right: Any = False) -> Any:
     """Bins that fall are left to NumPy by the test that they rise."""
     if isinstance(bins, tuple):
         bins = graph.call("asarray", bins)
-    return _searched(graph, bins, x, "left" if flag(right, "right") else "right")
+    return searched(graph, bins, x, "left" if flag(right, "right") else "right")
 
 
 define(name="digitize", signature="x, bins, right=False", operands=("x", "bins"), calls=(np.digitize,),
@@ -176,7 +177,7 @@ def _interpolated(graph: Any, x: Any, xp: Any, fp: Any) -> Any:
     if points.ndim != 1 or not same_shape(values.shape, points.shape) or not at_least(points.shape[0], 2):
         raise CannotInfer("interp needs as many points as values, and two")
     x, xp, fp = (graph.call("astype", a, dtype=DOUBLE) if a.type.dtype != DOUBLE else a for a in (x, xp, fp))
-    j = _searched(graph, xp, x, "right")
+    j = searched(graph, xp, x, "right")
     last = points.shape[0] - 1
     if not isinstance(last, int):
         raise CannotInfer("places whose number is not known")

@@ -92,6 +92,10 @@ def _of_cast(node: Node) -> Range | None:
     return known if limits.min <= known[0] and known[1] <= limits.max else None
 
 
+def _of_bin(node: Node) -> Range | None:
+    return 0, node.params["count"] - 1
+
+
 def _of_spread(node: Node) -> Range | None:
     size = node.args[0].type.shape[0]
     return (0, size - 1) if isinstance(size, int) and size else None
@@ -101,6 +105,7 @@ _RULES: Mapping[str, Callable[[Node], Range | None]] = {
     "arange": _of_arange,
     "argmax": _of_position,
     "argmin": _of_position,
+    "bin_place": _of_bin,
     "spread_places": _of_spread,
     "remainder": _of_remainder,
     "clip": _of_clip,
