@@ -21,9 +21,8 @@ from typing import Any
 from capture.errors import InternalError
 from capture.frames.assemble import Assembler, Slot
 from capture.frames.bytecode import Code, decode
-from capture.frames.hook import UNBOUND, Continuation, begin_quiet, end_quiet
+from capture.frames.hook import UNBOUND, Continuation, call_apart
 from capture.frames.resume import Namespace, Resumes
-from capture.frames.settings import Settings
 from capture.frames.zones import handled
 
 _PASSED_OVER = frozenset({"POP_TOP", "NOP"})
@@ -77,20 +76,6 @@ class Landing:
         settings = self.settings()
         if settings is None:
             raise InternalError("code runs whose owner is gone")
-        begin_quiet()  # the hook may be armed, for what the frame calls
-        try:
-            return self._continuation(settings, namespace, stack, cells, variables)
-        finally:
-            end_quiet()
-
-    def _continuation(
-        self,
-        settings: Settings,
-        namespace: Namespace,
-        stack: tuple[Any, ...],
-        cells: tuple[CellType, ...],
-        variables: Mapping[str, Any],
-    ) -> Continuation:
         state = {**variables, **dict(zip(live_cells(decode(self.code), self.index), cells, strict=True))}
         target = Resumes(settings, self.miss).behind(namespace, self.code, self.index, self.slots, state)
         values = iter(stack)
@@ -111,6 +96,8 @@ def emit_landings(new: Assembler, resumes: Resumes) -> None:
             continue
         new.divert(index)
         new.build_tuple(depth)
+        new.load_const(call_apart)
+        new.swap(2)
         new.load_const(Landing(resumes, code.original, index, depth))
         new.swap(2)
         cells = live_cells(code, index)
@@ -120,5 +107,5 @@ def emit_landings(new: Assembler, resumes: Resumes) -> None:
         for look in (globals, locals):
             new.load_const(look)
             new.call(0)
-        new.call(4)
+        new.call(5)
         new.return_value()

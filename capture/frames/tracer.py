@@ -70,6 +70,8 @@ DEEPEST = 20
 """Calls evaluated inline within each other; deeper ones run as calls."""
 LARGEST = 4000
 """Nodes in a graph; a loop that is unrolled beyond that goes on natively."""
+LONGEST = 30_000
+"""Instructions in one go: loops inside each other, and calls that call twice, multiply."""
 
 
 @dataclass(eq=False)
@@ -618,6 +620,7 @@ class Tracer:
             return self._make_generator(function, args, kwargs)
         if len(self.frames) > DEEPEST:
             raise GraphBreak(f"more than {DEEPEST} calls inside each other", "depth")
+        self.check_size()
         names = binding.bind(self, function, args, kwargs)
         return self.run(Frame(function, decode(code), function.globals, names, exact))
 
@@ -634,8 +637,11 @@ class Tracer:
         return ClosureValue(code, frame.globals, parts)
 
     def check_size(self) -> None:
+        """Where something is repeated: whether it has not been repeated too often."""
         if len(self.graph) > LARGEST:
             raise GraphBreak(f"the graph has more than {LARGEST} nodes", "size")
+        if self.evaluated > LONGEST:
+            raise GraphBreak(f"more than {LONGEST} instructions before a graph is at its end", "size")
 
 
 def _computes_number(function: Any, args: Sequence[Value]) -> bool:

@@ -472,3 +472,31 @@ def test_long_lists_from_outside_are_sorted_by_python(order, count, graphs, brea
     for step in (3, 7, 11):
         run(numbers(3), [value * step % count for value in range(count)])
     assert (run.graphs, bool(run.breaks)) == (graphs, breaks)
+
+
+def one_of_two(x, z):
+    if z.sum() == 0:
+        return z
+    return x
+
+
+def chosen(x, z):
+    y = x if (x == z).all() else z
+    return y + 1
+
+
+def counted(x, z):
+    n = 0
+    while n < 3 and z.real.sum() > n:
+        n += 1
+        z = z + x
+    return z * n
+
+
+@pytest.mark.parametrize("function", [one_of_two, chosen, counted])
+def test_what_decides_about_complex_numbers_is_left_to_python(function):
+    run = captured(function)
+    for z in (numbers(3) * 1j, np.zeros(3, complex), numbers(3) + 0j):
+        run(numbers(3) + 0j, z)
+    assert run.graphs >= 1
+    assert run.breaks

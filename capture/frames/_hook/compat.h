@@ -187,11 +187,15 @@ signals_pending(PyThreadState *tstate)
 #define RECURSION_REMAINING(tstate) ((tstate)->recursion_remaining)
 #endif
 
+/* What callbacks need, however low the program has set its limit. */
+#define CALLBACK_LEVELS 1000
+
 /* Callbacks do not count as deeper than the program is. Returns what burden_recursion takes back. */
 static inline int
 relieve_recursion(PyThreadState *tstate)
 {
-    int depth = RECURSION_LIMIT(tstate) - RECURSION_REMAINING(tstate);
+    int limit = RECURSION_LIMIT(tstate);
+    int depth = (limit > CALLBACK_LEVELS ? limit : CALLBACK_LEVELS) - RECURSION_REMAINING(tstate);
     RECURSION_REMAINING(tstate) += depth;
     return depth;
 }

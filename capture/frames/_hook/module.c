@@ -194,6 +194,23 @@ call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
+/* Calls a function of ours from the program's code: nothing is captured meanwhile, and it does not count as deeper. */
+static PyObject *
+call_apart(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError, "call_apart(function, *args)");
+        return NULL;
+    }
+    PyThreadState *tstate = PyThreadState_Get();
+    int depth = relieve_recursion(tstate);
+    thread.quiet++;
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, nargs - 1, NULL);
+    thread.quiet--;
+    burden_recursion(tstate, depth);
+    return result;
+}
+
 static PyObject *
 spare(PyObject *module, PyObject *value)
 {
@@ -268,6 +285,8 @@ static PyMethodDef methods[] = {
     {"watch_function", watch_function, METH_O, PyDoc_STR("watch_function(function)\n--\n\n")},
     {"forget_scope", forget_scope, METH_O, PyDoc_STR("forget_scope(number)\n--\n\n")},
     {"mark", mark, METH_VARARGS, PyDoc_STR("mark(entry, of_scope, idle)\n--\n\n")},
+    {"call_apart", (PyCFunction)(void (*)(void))call_apart, METH_FASTCALL,
+     PyDoc_STR("call_apart(function, *args)\n--\n\n")},
     {"call_at_base", (PyCFunction)(void (*)(void))call_at_base, METH_FASTCALL,
      PyDoc_STR("call_at_base(function, *args)\n--\n\n")},
     {"region_left", region_left, METH_O, PyDoc_STR("region_left(error)\n--\n\n")},

@@ -9,7 +9,7 @@ from outside it is stored into it when the region ends (``Memory.rename``), so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import Specialise
 from capture.frames.values.results import ChosenValue, ComputedNumber
+from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, root
 from capture.ir.program import STORES, Finish, Program, RankedType, jumps_of, owners_of
 from capture.ir.types import NumberType, array_type
@@ -115,12 +116,18 @@ def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:
     entry.parameters[:0] = operands
     inside.current.end = Finish((found.node,))
     program = Program(tracer.graph.name, tuple(block.closed() for block in inside.blocks))
-    given = [inside.outer_node(parameter) for parameter in operands]
     if tracer.memory.is_seen_writing():
         raise NeedsNative("late", 1)
-    node = tracer.graph.call("loop", *given, program=program, types=(found.type,))
+    node = _loop_node(tracer, [inside.outer_node(parameter) for parameter in operands], program, (found.type,))
     part = tracer.graph.call("part", node, index=0, name="number")
     return ComputedNumber(part) if isinstance(part.type, NumberType) else graph_value(part)
+
+
+def _loop_node(tracer: Tracer, given: Iterable[Node], program: Program, types: tuple[Any, ...]) -> Node:
+    try:
+        return tracer.graph.call("loop", *given, program=program, types=types)
+    except ops.CannotInfer as error:
+        raise tracer.refused("", error) from None
 
 
 def _require_only_operands(tracer: Tracer, start: int) -> None:
@@ -217,7 +224,7 @@ class _Results:
             frozenset(number for number, parameter in enumerate(operands) if parameter in written),
         )
         types = tuple(self._type(value, roots, outer) for value in self.values)
-        node = tracer.graph.call("loop", *outer.values(), program=program, types=types)
+        node = _loop_node(tracer, outer.values(), program, types)
         tracer.memory.require_order([node])
         parts = [
             tracer.graph.call("part", node, index=place, name=_name(value)) for place, value in enumerate(self.values)

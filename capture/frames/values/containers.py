@@ -215,10 +215,10 @@ class ListValue(SequenceValue):
     # changes ------------------------------------------------------------------------------------------------------
     def change(self, tracer: Tracer, values: Sequence[Value], store: Store | None = None) -> None:
         """All items are these from now on; ``store`` does that to a list from outside."""
-        kept = set(map(id, values))
-        gone = [] if self.outside is None else [value for value in self.values if id(value) not in kept]
+        new = others_than(self.values, values)
+        gone = [] if self.outside is None else others_than(values, self.values)
         everything = SliceValue(Constant(None), Constant(None), Constant(None))
-        self._write(tracer, values, gone, store or ItemStore(self, everything, TupleValue(values)))
+        self._write(tracer, new, gone, store or ItemStore(self, everything, TupleValue(values)))
         tracer.journal.set(self, "_values", tuple(values))
         tracer.journal.set(self, "ends", None)
 
@@ -405,12 +405,10 @@ class DictValue(Value):
     def change(self, tracer: Tracer, entries: Mapping[Any, Value], store: Store) -> None:
         """The entries are these from now on; ``store`` does that to a dict from outside."""
         self._require_keys(entries.keys() != self.entries.keys())
-        tracer.require_no_circle(self, entries.values())
+        tracer.require_no_circle(self, others_than(self.entries.values(), entries.values()))
         if self.outside is not None:
-            kept = set(map(id, entries.values()))
-            for value in self.entries.values():
-                if id(value) not in kept:
-                    require_no_finalizer(value, self.describe())
+            for value in others_than(entries.values(), self.entries.values()):
+                require_no_finalizer(value, self.describe())
             tracer.write(self, store)
         tracer.journal.set(self, "_changed", dict(entries))
 
@@ -473,6 +471,12 @@ class DictValue(Value):
 
 
 # Methods of lists and dicts ---------------------------------------------------------------------------------------
+def others_than(known: Iterable[Value], values: Iterable[Value]) -> list[Value]:
+    """The values that are not among the known ones."""
+    seen = set(map(id, known))
+    return [value for value in values if id(value) not in seen]
+
+
 def call_row(
     tracer: Tracer,
     owner: Any,
