@@ -40,7 +40,7 @@ from capture.inductor.points import (
     symbols_in,
     walk_axes,
 )
-from capture.inductor.programs import copied_operands
+from capture.inductor.programs import copied_operands, taken_operands
 from capture.inductor.vocabulary import C_TYPES, cell
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, map_nodes, map_params, root
 from capture.ir.op import (
@@ -170,6 +170,7 @@ class Lowered:
     memory: dict[Node, Memory] = field(default_factory=dict)
     symbols: dict[Symbol, tuple[int, int]] = field(default_factory=dict)  # a stride: number of the input, axis
     hints: dict[str, int] = field(default_factory=dict)  # how large strides may be that are not known
+    taken: Mapping[Node, frozenset[int]] = field(default_factory=dict)  # operands that loops write in their place
     _views: dict[Node, Strided] = field(default_factory=dict)
 
     def strided(self, node: Node) -> Strided:
@@ -271,6 +272,7 @@ def _input_strides(lowered: Lowered, node: Node, number: int) -> tuple[Size, ...
 def _place_results(lowered: Lowered) -> None:
     graph = lowered.graph
     overlaps = Overlaps(graph, lowered.strided)
+    lowered.taken = taken_operands(graph)
     for node in graph:
         overlaps.add(node)
         if node.kind != "call":
@@ -287,6 +289,9 @@ def _place_results(lowered: Lowered) -> None:
             if not isinstance(node.type, tuple):
                 lowered.give_memory(node, "extern")
         elif isinstance(node.op.lower, Part):
+            same = _taken_as(lowered, node)
+            if same is not None:
+                lowered.memory[node] = lowered.memory[buffer(same)]
             lowered.give_memory(node, "arena" if is_loop(node.args[0]) else "extern")
         elif is_loop(node):
             for operand in node.inputs:
@@ -299,6 +304,17 @@ def _place_results(lowered: Lowered) -> None:
             _require_memory(lowered, buffer(node.args[0]), "arena")
     for value in iterate_nodes(graph.outputs):
         _require_memory(lowered, buffer(value), "arena" if is_scalar(value) and buffer(value) is value else "output")
+
+
+def _taken_as(lowered: Lowered, part: Node) -> Node | None:
+    """The operand of a loop in whose memory one of its results is."""
+    node = part.args[0]
+    taken = lowered.taken.get(node, ())
+    if not taken:
+        return None
+    results = copied_operands(node.params["program"])
+    same = next((node.args[number] for number in taken if results[number] == part.params["index"]), None)
+    return same if same is not None and same.type == part.type else None
 
 
 def is_scalar(node: Node) -> bool:
@@ -565,7 +581,9 @@ class _Splitter:
         for number, index in copied_operands(node.params["program"]).items():
             part, type = parts.get(index), node.args[number].type
             own = Memory(f"{node.name}_copy", "arena", type.dtype, type.shape, dense_strides(type))
-            if part is not None and (part.type.dtype, part.type.shape) == (type.dtype, type.shape):
+            if number in self.lowered.taken[node]:
+                own = self.lowered.memory[buffer(node.args[number])]
+            elif part is not None and (part.type.dtype, part.type.shape) == (type.dtype, type.shape):
                 own = self.lowered.memory[part]
             copies[number] = own
         unit = self.add(
@@ -626,11 +644,13 @@ class _Estimates:
 
 
 def _ends_of_versions(lowered: Lowered, never: int) -> dict[Node, int]:
-    """For each version of memory the position of the store that ends it."""
+    """For each version of memory the position of the store, or of the loop, that ends it."""
     ends: dict[Node, int] = {}
     for node in lowered.graph:
         if node.kind == "call" and node.target == "store":
             ends[node.args[0]] = lowered.order[node]
+        for number in lowered.taken.get(node, ()):
+            ends[node.args[number]] = lowered.order[node]
     return ends
 
 

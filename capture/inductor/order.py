@@ -41,6 +41,9 @@ def order_units(lowered: Lowered) -> None:
                 last[unit.memory] = [unit]
             else:
                 last.setdefault(unit.memory, []).append(unit)
+        for memory in (lowered.memory[buffer(unit.node.args[number])] for number in lowered.taken.get(unit.node, ())):
+            unit.before.update(readers.pop(memory, ()))
+            last[memory] = [unit]
         for part in unit.parts:
             last.setdefault(lowered.memory[part], []).append(unit)
         unit.before.update(measures[symbol] for symbol in unit.sizes & measures.keys())

@@ -14,6 +14,7 @@ give what C does not hold. The call is then given up, and the code runs as plain
 """
 
 from capture.inductor.programs.binding import Bound, Place, ProgramText, copied_operands, render_program
+from capture.inductor.programs.taking import taken_operands
 
 WORK = 10000
 """Nanoseconds that a program is taken for: long enough to run without the GIL."""
@@ -21,4 +22,4 @@ WORK = 10000
 BUDGET = 1 << 20
 """Elements, and turns of loops, after which a program looks at signals."""
 
-__all__ = ["BUDGET", "WORK", "Bound", "Place", "ProgramText", "copied_operands", "render_program"]
+__all__ = ["BUDGET", "WORK", "Bound", "Place", "ProgramText", "copied_operands", "render_program", "taken_operands"]

@@ -13,9 +13,10 @@ import numpy as np
 from capture.errors import BackendError
 from capture.inductor.programs.elements import Elements, outside
 from capture.inductor.programs.function import Function
+from capture.inductor.programs.intervals import HIGHEST, LOWEST, fits
 from capture.inductor.programs.numbers import C_NUMBERS, answer, helper_texts
 from capture.inductor.programs.ranges import is_int
-from capture.inductor.programs.values import Array, number_operand
+from capture.inductor.programs.values import Array, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
 from capture.ir.graph import Node
 from capture.ir.types import NumberType
@@ -25,7 +26,7 @@ OVERFLOWS = {"+": "add", "-": "sub", "*": "mul"}
 
 def write_number(function: Function, step: Node) -> None:
     """A ``number`` step."""
-    operands = [number_operand(argument, function.text(argument)) for argument in step.args]
+    operands = [function.operand(argument) for argument in step.args]
     if any(text.startswith("(f64)wide(") for text in (operand.text for operand in operands)):
         function.unit.use_half()
     found = answer(step.params["symbol"], operands, step.type.python)
@@ -33,7 +34,11 @@ def write_number(function: Function, step: Node) -> None:
     function.opaque |= found.opaque
     function.leave_if(*found.before)
     target = function.target(step)
-    if found.assigns and not step.params.get("wraps"):
+    if limits := _limits(function, step):
+        function.leave_if(*limits)
+        function.assign(step, found.text)
+        return
+    if found.assigns and not (step.params.get("wraps") or (found.text and function.fits(step))):
         function.leave_if(found.assigns.format(r=target))
         return
     if not found.text:
@@ -41,6 +46,20 @@ def write_number(function: Function, step: Node) -> None:
     function.assign(step, found.text)
     if found.after:
         function.leave_if(found.after.format(r=target))
+
+
+def _limits(function: Function, step: Node) -> list[str]:
+    """C that holds where a multiple of an int does not fit: cheaper than to see what the product is like."""
+    left, right = step.args[0], step.args[-1]
+    factor, value = (left, right) if not isinstance(left, Node) else (right, left)
+    if step.params["symbol"] != "*" or type(factor) is not int or factor < 2 or not is_int(value):
+        return []
+    if function.fits(step):
+        return []
+    low, high = function.intervals.of(value)
+    text = function.text(value)
+    tests = [f"{text} > {HIGHEST // factor}"] if high > HIGHEST // factor else []
+    return tests + ([f"{text} < {-(-LOWEST // factor)}"] if low * factor < LOWEST else [])
 
 
 def write_scalar(function: Function, step: Node) -> None:
@@ -58,6 +77,8 @@ def write_integer(function: Function, step: Node) -> None:
     if symbol == "unary -":
         function.leave_if(f"{texts[0]} == LOWEST_{C_TYPES[dtype]}" if dtype.kind == "i" else f"{texts[0]} != 0")
         function.assign(step, f"-{texts[0]}")
+    elif symbol in OVERFLOWS and function.fits(step):
+        function.assign(step, f"{texts[0]} {symbol} {texts[1]}")
     elif symbol in OVERFLOWS:
         function.leave_if(f"__builtin_{OVERFLOWS[symbol]}_overflow({', '.join(texts)}, &{target})")
     else:
@@ -84,8 +105,25 @@ def write_size(function: Function, step: Node) -> None:
 
 def write_select(function: Function, step: Node) -> None:
     condition, one, other = step.args
+    if is_int(step):
+        for chosen, rest, sign in ((one, other, ""), (other, one, "!")):
+            if (change := _change(chosen, rest)) is not None:
+                part = f"{function.text(change)} & -(i64){sign}{grouped(function.text(condition))}"
+                function.assign(step, f"{function.text(rest)} {chosen.params['symbol']} ({part})")
+                return
     texts = [function.text(value, step.type) for value in (one, other)]
     function.assign(step, f"{function.text(condition)} ? {texts[0]} : {texts[1]}")
+
+
+def _change(value: Any, other: Any) -> Any:
+    """What an int differs from another by: what is added to that, or what it is combined with."""
+    if not isinstance(value, Node) or value.target != "number" or value.params["symbol"] not in ("+", "-", "^", "|"):
+        return None
+    if not all(map(is_int, value.args)) or not isinstance(other, Node):
+        return None
+    if value.args[0] is other:
+        return value.args[1]
+    return value.args[0] if value.args[1] is other and value.params["symbol"] != "-" else None
 
 
 def write_load(function: Function, step: Node) -> None:
@@ -161,7 +199,8 @@ def converted(function: Function, value: Any, dtype: np.dtype) -> str:
         function.leave_if(*outside(whole, dtype))
         return elements.text(elements.builder.cast(elements.given(whole, np.dtype(np.int64)), dtype))
     if python is int and dtype.kind in "iu":
-        function.leave_if(*outside(elements.text(element), dtype))
+        if not fits(function.intervals.of(value), dtype):
+            function.leave_if(*outside(elements.text(element), dtype))
     elif python is int and dtype.kind == "f":
         element = elements.builder.cast(element, DOUBLE)
     elements.builder.node = value

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from capture.inductor.csource import CUnit, Lines
 from capture.inductor.loops import Memory
 from capture.inductor.plan import STATUS_INTERRUPTED, STATUS_LEAVE
@@ -28,9 +30,11 @@ from capture.inductor.programs.accesses import (
     write_which,
 )
 from capture.inductor.programs.arrays import write_broadcast, write_permute, write_view
+from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.elements import write_scalar_map
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
+from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
@@ -124,14 +128,28 @@ def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
 class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
-        self.program: Program = node.params["program"]
+        chosen = without_short_decisions(node.params["program"])
+        self.program, self.supposed = chosen.program, chosen.supposed
+        self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()
         settled = self.function.settle()
         if settled:
             self.write(settled)
 
+    def known(self) -> tuple[dict[Node, Interval], dict[Node, tuple[Size, ...]]]:
+        """What is certain of numbers among the operands, and the sizes of arrays."""
+        numbers: dict[Node, Interval] = {}
+        sizes: dict[Node, tuple[Size, ...]] = {}
+        for parameter, place, given in zip(self.program.operands, self.bound.operands, self.node.args, strict=True):
+            size = getattr(getattr(given, "type", None), "size", given)
+            if is_integer(parameter) and isinstance(size, int | np.integer | np.bool):
+                numbers[parameter] = int(size), int(size)
+            elif place is not None and is_array(parameter):
+                sizes[parameter] = place.view.shape
+        return numbers, sizes
+
     def write(self, settled: Mapping[str, str] | None = None) -> None:
-        self.function = Function(self.program, self.unit, STEPS, settled)
+        self.function = Function(self.program, self.unit, STEPS, self.intervals, self.supposed, settled)
         self.function.needed = find_needed(self.program, frozenset(self.bound.results))
         self.head = Lines()
         self.head.depth = 1
@@ -211,7 +229,7 @@ class _Kernel:
     def take_array(self, number: int, parameter: Node, place: Place) -> Array:
         given = self.bind(parameter.name, place.memory, place.view)
         copy = self.bound.copies.get(number)
-        if copy is None:
+        if copy is None or copy is place.memory:
             return given
         own = self.bind(parameter.name, copy, copy.whole)
         self.copy(self.head, own, given)

@@ -24,6 +24,9 @@ from capture.ir.program import Block, Branch, Program, RankedType
 CHUNK = 1 << 20
 """Turns after which such a loop looks at signals."""
 
+FEW = 64
+"""Turns of which nothing is counted: loops around them look at signals."""
+
 SINGLE = frozenset({"number", "scalar", "integer", "map", "load", "store_at", "size", "select", "view", "permute"})
 """Steps that do not loop themselves."""
 

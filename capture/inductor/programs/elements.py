@@ -19,6 +19,7 @@ from capture.inductor.checking import suspicion
 from capture.inductor.csource import local_type
 from capture.inductor.loops import Builder, Value
 from capture.inductor.programs.function import Function
+from capture.inductor.programs.intervals import fits
 from capture.inductor.programs.values import builtin_type
 from capture.inductor.vocabulary import C_TYPES, DOUBLE, HALF, RULES, cast_text, literal
 from capture.ir import op as ops
@@ -68,7 +69,7 @@ class Elements:
         """An operand in the dtype of the loop: Python numbers are weak, and must fit."""
         type = getattr(argument, "type", None)
         if isinstance(type, NumberType) and type.python is int:
-            if dtype.kind in "iu":
+            if dtype.kind in "iu" and not fits(self.function.intervals.of(argument), dtype):
                 self.function.leave_if(*outside(self.names[element], dtype))
             elif dtype.kind == "f":
                 element = self.builder.cast(element, DOUBLE)

@@ -21,13 +21,19 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from capture.inductor.csource import CUnit, Lines
-from capture.inductor.programs.counting import CHUNK, Counted, find_counted
+from capture.inductor.programs.choosing import Supposition
+from capture.inductor.programs.counting import CHUNK, FEW, Counted, find_counted
 from capture.inductor.programs.facts import delayed, find_owners, is_array
-from capture.inductor.programs.ranges import Ranges, Term, affine
-from capture.inductor.programs.values import Array, c_type, literal_of
+from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
+from capture.inductor.programs.numbers import Operand
+from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
+from capture.inductor.programs.values import Array, c_type, literal_of, number_operand
 from capture.inductor.vocabulary import C_TYPES
 from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
@@ -44,6 +50,8 @@ class Function:
         program: Program,
         unit: CUnit,
         steps: Mapping[str, Callable[[Function, Node], None]],
+        intervals: Intervals,
+        supposed: Mapping[Node, Sequence[Supposition]],
         settled: Mapping[str, str] | None = None,
     ) -> None:
         self.program, self.unit, self.steps = program, unit, steps
@@ -61,10 +69,12 @@ class Function:
         self.owners = find_owners(program)
         self.delayed = delayed(program, self.owners)
         self.ranges = Ranges(program)
+        self.intervals, self.supposed = intervals, supposed
+        self.under = ""  # what must hold where a step leaves, besides its own conditions
         self.roots: dict[str, Node] = {}  # ints, by their variables
         self.places: dict[tuple[str, str], str] = {}  # of the block: places along axes of sizes, and what they are
         self.counted = find_counted(program)
-        self.limits = {name: self.variable("limit", "i64") for name in self.counted}
+        self.limits: dict[str, str] = {}  # of counted loops, where they have one
         self.settled = settled or {}
         self.size_moves: dict[str, set[str]] = {}  # what jumps give to sizes and strides of parameters
         self.needed: frozenset[Node] = frozenset()
@@ -146,14 +156,40 @@ class Function:
 
     def at_most(self, left: Any, right: Any, bound: int = 0) -> bool:
         """Whether ``left - right <= bound`` for certain."""
-        return self.ranges.proves(self.term(left), self.term(right), bound)
+        one, other = self.term(left), self.term(right)
+        if self.bounds(one)[1] - self.bounds(other)[0] <= bound:
+            return True
+        return self.ranges.proves(one, other, bound)
+
+    def bounds(self, term: Term) -> Interval:
+        root, offset = term
+        if root is None:
+            return offset, offset
+        low, high = self.intervals.of(root) if is_int(root) else ALL
+        return low + offset, high + offset
+
+    def fits(self, step: Node) -> bool:
+        """Whether the result of integer arithmetic is one of its type for certain."""
+        found = self.intervals.natural(step)
+        return found is not None and fits(found, np.dtype(np.int64) if is_int(step) else step.type.dtype)
+
+    def operand(self, value: Any) -> Operand:
+        """An operand of a ``number`` step."""
+        found = number_operand(value, self.text(value))
+        return replace(found, bounds=self.intervals.of(value)) if is_integer(value) else found
 
     def same(self, left: str, right: str) -> bool:
         return left == right or (self.at_most(left, right) and self.at_most(right, left))
 
     def leave_if(self, *conditions: str) -> None:
         if conditions:
-            self.lines.add(f"if ({' || '.join(conditions)})", "    goto leave;")
+            text = " || ".join(conditions)
+            self.lines.add(f"if ({f'{self.under} & ({text})' if self.under else text})", "    goto leave;")
+
+    def supposition(self, step: Node) -> str:
+        """C of what led to a step that is computed also where control would not have come to it."""
+        parts = [f"{'' if holds else '!'}{self.text(condition)}" for condition, holds in self.supposed.get(step, ())]
+        return " & ".join(parts)
 
     def help(self, texts: Mapping[str, str]) -> None:
         """Have these functions in the unit."""
@@ -179,9 +215,12 @@ class Function:
             self.views.clear()
             self.places.clear()
             self.ranges.enter(block)
+            self.intervals.enter(block)
             for step in block.steps:
                 self.tell(step)
+                self.under = self.supposition(step)
                 self.steps[step.target](self, step)
+            self.under = ""
             self.end(block, finish, behind[0].name if behind else "")
 
     def declare_parameters(self, block: Block) -> None:
@@ -234,21 +273,31 @@ class Function:
 
     def end_counted(self, block: Block, counted: Counted) -> None:
         """The end of a block that tests a counter: look at signals, and set the limit up to which nobody does."""
-        self.loops = True
-        counter, bound = self.text(counted.counter), self.text(counted.bound)
-        limit, end = self.limits[block.name], block.end
+        counter, bound, end = self.text(counted.counter), self.text(counted.bound), block.end
         assert isinstance(end, Branch)
         with self.lines.block(f"if (!{self.text(end.condition)})"):
             self.jump(block, end.other)
+        low, high, step = (counter, bound, "+") if counted.rises else (bound, counter, "-")
+        most = self.most_turns(counted)
+        if most <= FEW:
+            self.jump(block, end.then)
+            return
+        self.loops = True
         with self.lines.block("if (budget < 0)"):
             self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
-        low, high, step = (counter, bound, "+") if counted.rises else (bound, counter, "-")
-        self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
+        limit = self.limits[block.name] = bound if most <= CHUNK else self.variable("limit", "i64")
+        if most > CHUNK:
+            self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
         self.lines.add(f"budget -= {limit} - {counter};" if counted.rises else f"budget -= {counter} - {limit};")
         self.lines.depth -= 1
         self.lines.add(f"{self.labels[block.name]}_turn:;")
         self.lines.depth += 1
         self.jump(block, end.then)
+
+    def most_turns(self, counted: Counted) -> int:
+        """The most turns that a loop may take."""
+        counter, bound = self.intervals.of(counted.counter), self.intervals.of(counted.bound)
+        return bound[1] - counter[0] if counted.rises else counter[1] - bound[0]
 
     def size_variable(self, name: str) -> str:
         """The variable of a size or stride; the number itself where all jumps bring that one."""
@@ -291,7 +340,7 @@ class Function:
                 self.require_type(self.in_memory(node), self.in_memory(value))
         self.move(self.moves(jump))
         counted = self.counted.get(jump.target)
-        if counted is not None and block.name in counted.blocks:
+        if counted is not None and block.name in counted.blocks and jump.target in self.limits:
             sign = "<" if counted.rises else ">"
             self.lines.add(f"if ({self.text(counted.counter)} {sign} {self.limits[jump.target]})")
             self.lines.add(f"    goto {self.labels[jump.target]}_turn;")

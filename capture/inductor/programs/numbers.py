@@ -12,8 +12,8 @@ Answer(text='i_1 + 1', assigns='__builtin_add_overflow(i_1, 1, &{r})')
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from capture.errors import BackendError
 
@@ -22,10 +22,11 @@ C_NUMBERS: Mapping[type, str] = {int: "i64", float: "f64", bool: "_Bool"}
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """C of a Python number, without side effects, and its type."""
+    """C of a Python number, without side effects, its type, and the bounds of an int."""
 
     text: str
     python: type
+    bounds: tuple[int, int] = (-(2**63), 2**63 - 1)
 
     @property
     def kind(self) -> str:
@@ -207,14 +208,85 @@ def answer(symbol: str, operands: Sequence[Operand], python: type) -> Answer:
     row = _ROWS[kind].get(symbol)
     if row is None or (symbol == "**" and kind == "int" and python is not int):
         raise BackendError(f"{symbol} of {', '.join(operand.python.__name__ for operand in operands)}")
+    if kinds == {"int"}:
+        row = _simpler(symbol, operands) or row
     if len(kinds) == 1:
         return _filled(row, [operand.text for operand in operands])
     found = _filled(row, [_as_float(operand) for operand in operands])
-    inexact = [f"!IS_EXACT({operand.text})" for operand in operands if operand.kind == "int"]
+    inexact = [f"!IS_EXACT({operand.text})" for operand in operands if operand.kind == "int" and not _is_exact(operand)]
     if symbol not in ("<", "<=", "==", "!=", ">", ">="):
         return found
     before = (*found.before, *(test for test in inexact if not _never(test)))
     return Answer(found.text, before, found.after, helpers=(*found.helpers, "IS_EXACT"))
+
+
+def _simpler(symbol: str, operands: Sequence[Operand]) -> Answer | None:
+    """A row for ints that are not any ints."""
+    rule = _SIMPLER.get(symbol)
+    return None if rule is None else rule(*operands)
+
+
+def _is_exact(operand: Operand) -> bool:
+    return operand.bounds[0] >= -(2**53) and operand.bounds[1] <= 2**53
+
+
+def _ratio(a: Operand, b: Operand) -> Answer | None:
+    row = _INT["/"]
+    tests = [] if b.bounds[0] > 0 or b.bounds[1] < 0 else [row.before[0]]
+    tests += [test for test, operand in zip(_EXACT, (a, b), strict=True) if not _is_exact(operand)]
+    return replace(row, before=tuple(tests))
+
+
+def _quotient(a: Operand, b: Operand) -> Answer | None:
+    low, high = b.bounds
+    if low == high and low > 0 and low & (low - 1) == 0:
+        return Answer(f"{{0}} >> {low.bit_length() - 1}")
+    if low > 0 and a.bounds[0] >= 0:
+        return Answer(_small("/", a, b) or "{0} / {1}")
+    return replace(_INT["//"], before=()) if low > 0 else None
+
+
+def _rest(a: Operand, b: Operand) -> Answer | None:
+    low, high = b.bounds
+    if low == high and low > 0 and low & (low - 1) == 0:
+        return Answer(f"{{0}} & {low - 1}")
+    if low > 0 and a.bounds[0] >= 0:
+        return Answer("{0} < {1} ? {0} : {0} - {1}" if a.bounds[1] < 2 * low else _small("%", a, b) or "{0} % {1}")
+    return replace(_INT["%"], before=()) if low > 0 else None
+
+
+def _small(sign: str, a: Operand, b: Operand) -> str:
+    """A division in 32 bits, where it is one: half the time."""
+    return f"(i64)((u32){{0}} {sign} (u32){{1}})" if max(a.bounds[1], b.bounds[1]) < 2**32 else ""
+
+
+def _shift_right(a: Operand, b: Operand) -> Answer | None:
+    if b.bounds[0] < 0:
+        return None
+    return Answer("{0} >> {1}") if b.bounds[1] <= 63 else replace(_INT[">>"], before=())
+
+
+def _shift_left(a: Operand, b: Operand) -> Answer | None:
+    if b.bounds[0] < 0 or b.bounds[1] > 62:
+        return None
+    fits = all(-(2**63) <= each << b.bounds[1] < 2**63 for each in a.bounds)
+    return replace(_INT["<<"], before=(), after="" if fits else _INT["<<"].after)
+
+
+def _absolute(a: Operand) -> Answer | None:
+    if a.bounds[0] >= 0:
+        return Answer("{0}")
+    return replace(_INT["abs"], before=()) if a.bounds[0] > -(2**63) else None
+
+
+_SIMPLER: Mapping[str, Callable[..., Answer | None]] = {
+    "/": _ratio,
+    "//": _quotient,
+    "%": _rest,
+    ">>": _shift_right,
+    "<<": _shift_left,
+    "abs": _absolute,
+}
 
 
 def _as_float(operand: Operand) -> str:

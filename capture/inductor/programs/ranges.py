@@ -106,13 +106,21 @@ def _compared(symbol: str, left: Any, right: Any) -> Iterator[Fact]:
         yield b, a, p - q - (symbol == ">")
 
 
-def _on_entry(program: Program, name: str) -> Iterator[Fact]:
-    """What the only branch that leads to a block says."""
+def entered_by(program: Program, name: str) -> tuple[Any, bool] | None:
+    """The condition of the only branch that leads to a block, and whether it holds there."""
     befores = [block for block in program.blocks for jump in block.jumps if jump.target == name]
     if len(befores) != 1 or not isinstance(befores[0].end, Branch):
-        return
+        return None
     end = befores[0].end
-    condition, holds = end.condition, end.then.target == name
+    return end.condition, end.then.target == name
+
+
+def _on_entry(program: Program, name: str) -> Iterator[Fact]:
+    """What the only branch that leads to a block says."""
+    found = entered_by(program, name)
+    if found is None:
+        return
+    condition, holds = found
     while isinstance(condition, Node) and condition.params.get("symbol") in ("not", "bool"):
         holds ^= condition.params["symbol"] == "not"
         condition = condition.args[0]

@@ -1,0 +1,172 @@
+"""Short decisions that are made without a jump.
+
+In: a program. Out: the same program, in which both ways of a decision that only choose between a few integers are
+computed one after the other, and then a ``select`` chooses; the processor has nothing to guess:
+
+    branch %odd then() other()              %a: int = number(%k, 3, symbol='*')     only tested where %odd
+    then():   %a = number(%k, 3, '*')       %b: int = number(%k, 2, symbol='//')
+              jump both(%a)           →     %c: int = select(%odd, %a, %b)
+    other():  %b = number(%k, 2, '//')      jump both(%c)
+              jump both(%b)
+
+What leaves on one of the ways leaves only where control would have gone that way: ``Chosen.supposed`` knows such steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from capture.inductor.programs.intervals import is_integer
+from capture.ir.graph import Node, map_nodes
+from capture.ir.program import Block, Branch, Jump, Program, RankedType
+
+MOST = 4
+"""Steps on both ways together."""
+
+_NUMBERS = frozenset(
+    {"+", "-", "*", "&", "|", "^", "<<", ">>", "unary -", "unary ~", "<", "<=", "==", "!=", ">", ">=",
+     "not", "bool", "int", "abs", "min", "max", "//", "%"}
+)  # fmt: skip
+_MAPS = frozenset(
+    {"bitwise_and", "bitwise_or", "bitwise_xor", "invert", "equal", "not_equal", "less", "less_equal", "greater",
+     "greater_equal"}
+)  # fmt: skip
+_SLOW = frozenset({"//", "%"})
+"""These are cheap only where they divide by a power of two."""
+
+Supposition = tuple[Any, bool]
+"""A condition, and what it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A program without short decisions; ``supposed`` are the steps that stood on one way only, with what led there."""
+
+    program: Program
+    supposed: Mapping[Node, tuple[Supposition, ...]]
+
+
+def without_short_decisions(program: Program) -> Chosen:
+    supposed: dict[Node, tuple[Supposition, ...]] = {}
+    blocks = {block.name: block for block in program.blocks}
+    changed = True
+    while changed:
+        changed = False
+        entries = Counter(jump.target for block in blocks.values() for jump in block.jumps)
+        for name in list(blocks):
+            found = _ways(blocks[name], blocks, entries) if name in blocks else None
+            if found is not None:
+                blocks[name] = _chosen(blocks[name], found, blocks[found.both].parameters, supposed)
+                for way in found.blocks:
+                    del blocks[way.name]
+                entries[found.both] -= 1
+                changed = True
+    return Chosen(replace(program, blocks=tuple(blocks.values())), supposed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Where both sides of a branch come together, with what, and the blocks in between."""
+
+    both: str
+    then: tuple[Any, ...]
+    other: tuple[Any, ...]
+    then_block: Block | None
+    other_block: Block | None
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(block for block in (self.then_block, self.other_block) if block is not None)
+
+
+def _ways(block: Block, blocks: Mapping[str, Block], entries: Mapping[str, int]) -> _Ways | None:
+    """The ways of a block's decision, where these are short."""
+    if not isinstance(block.end, Branch):
+        return None
+    sides = [_side(jump, blocks, entries) for jump in (block.end.then, block.end.other)]
+    plain: list[tuple[Jump, Block | None]] = [(block.end.then, None), (block.end.other, None)]
+    for then in (sides[0], plain[0]):
+        for other in (sides[1], plain[1]):
+            if then is None or other is None or (then[1] is None and other[1] is None):
+                continue
+            (one, then_block), (two, other_block) = then, other
+            found = _Ways(one.target, one.args, two.args, then_block, other_block)
+            if one.target == two.target and one.target != block.name and _is_short(found):
+                return found
+    return None
+
+
+def _side(jump: Jump, blocks: Mapping[str, Block], entries: Mapping[str, int]) -> tuple[Jump, Block | None] | None:
+    """The jump at the end of a block that only this one leads to."""
+    block = blocks[jump.target]
+    if entries[block.name] != 1 or block.parameters or not isinstance(block.end, Jump):
+        return None
+    return block.end, block
+
+
+def _is_short(ways: _Ways) -> bool:
+    steps = [step for block in ways.blocks for step in block.steps]
+    if len(steps) > MOST or not all(map(_is_cheap, steps)):
+        return False
+    pairs = [(one, two) for one, two in zip(ways.then, ways.other, strict=True) if one is not two]
+    return len(pairs) <= MOST and not any(_is_array(value) for pair in pairs for value in pair)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Node) and isinstance(value.type, RankedType)
+
+
+def _is_cheap(step: Node) -> bool:
+    if not is_integer(step) or not all(map(is_integer, step.args)):
+        return False
+    if step.target == "map":
+        return step.params["op"] in _MAPS
+    if step.target == "number" or step.target == "integer":
+        symbol = step.params["symbol"]
+        return symbol in _NUMBERS and (symbol not in _SLOW or _is_power(step.args[1]))
+    return step.target in ("scalar", "select")
+
+
+def _is_power(value: Any) -> bool:
+    return type(value) is int and value > 0 and value & (value - 1) == 0
+
+
+def _does_the_same(one: Node, other: Node) -> bool:
+    return (one.target, one.args, one.params, one.type) == (other.target, other.args, other.params, other.type)
+
+
+def _chosen(
+    block: Block, ways: _Ways, parameters: Sequence[Node], supposed: dict[Node, tuple[Supposition, ...]]
+) -> Block:
+    """The block that computes both ways and chooses."""
+    assert isinstance(block.end, Branch)
+    condition = block.end.condition
+    steps = list(block.steps)
+    same: dict[Node, Node] = {}  # a step, and the one that does the same on the other way
+    for way, holds in ((ways.then_block, True), (ways.other_block, False)):
+        for step in way.steps if way is not None else ():
+            args = map_nodes(step.args, lambda value: same.get(value, value))
+            own = step if args == step.args else replace(step, args=args)
+            twin = next((other for other in steps[len(block.steps) :] if _does_the_same(other, own)), None)
+            if twin is not None:
+                same[step] = twin
+                supposed.pop(twin, None)  # it leaves on either way
+                continue
+            same[step] = own
+            inner = [(same.get(other, other), must) for other, must in supposed.pop(step, ())]
+            supposed[own] = ((condition, holds), *inner)
+            steps.append(own)
+    given: list[Any] = []
+    for parameter, *both in zip(parameters, ways.then, ways.other, strict=True):
+        one, two = (map_nodes(value, lambda node: same.get(node, node)) for value in both)
+        if one is two:
+            given.append(one)
+            continue
+        position = steps[-1].position if steps else None
+        choice = (condition, one, two)
+        steps.append(Node(f"{parameter.name}_chosen", "step", "select", choice, {}, parameter.type, position))
+        given.append(steps[-1])
+    return replace(block, steps=tuple(steps), end=Jump(ways.both, tuple(given)))
