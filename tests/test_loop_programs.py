@@ -93,3 +93,19 @@ def test_a_variable_may_have_the_name_of_a_step(backend):
     run = captured(through, backend=backend)
     run.on(lambda: (np.linspace(0, 1.5, 20), 20))
     assert (run.graphs, run.breaks) == (1, [])
+
+
+def counted_down(n, k):
+    z = np.zeros(n)
+    for i in range(k >> 1):
+        k -= 1
+    if k:
+        z[0] = 1.0
+    return z, k
+
+
+def test_a_step_may_have_the_name_of_an_open_number():
+    run = captured(counted_down, backend=backends.inductor)
+    for n, k in ((9, 8), (5, 30), (6, 1), (7, 0)):
+        run.on(lambda n=n, k=k: (n, k))
+    assert run.graphs and not run.breaks

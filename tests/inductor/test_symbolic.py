@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import capture
+from capture import backends
 from capture.inductor.compile import compile_graph
 from capture.ir.graph import Graph
 from capture.ir.interpret import interpret
@@ -13,6 +14,7 @@ from capture.ir.shapes import Facts, Symbol, ge
 from capture.ir.sizes import Known, UnknownSize
 from capture.ir.text import parse_graph
 from capture.ir.types import array_type
+from tests.helpers import captured
 
 N, M = Symbol("n"), Symbol("m")
 SHAPES = ((3, 4), (17, 5), (2, 2), (40, 300), (1000, 3))
@@ -208,3 +210,16 @@ def test_what_stands_beside_a_sum_is_written_where_the_sum_is_not_cut():
     for size in (1, 5, 1000, 100_000):
         total, beside = run(np.ones(size), np.array([3.0]))
         assert total == 3.0 * size and beside.tolist() == [4.0]
+
+
+def first_beside(x):
+    first = x[0]
+    return first, x[0] * 2.0 + 1.0, np.argmax(x), x.max() + first
+
+
+def test_what_stands_beside_a_reduction_of_any_length():
+    """It is written whether the reduction is made in chunks or in one go."""
+    run = captured(first_beside, backend=backends.inductor)
+    for count in (5, 7, 9, 40_000, 300_000, 1):
+        run.on(lambda count=count: (np.linspace(-1.5, 3.0, count),))
+    assert run.graphs == 2

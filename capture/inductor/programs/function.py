@@ -88,6 +88,8 @@ class Function:
     def fresh(self, name: str) -> str:
         """A name that nothing else in the function has."""
         self.count += 1
+        if f"{name}_{self.count}" in self.unit.number_reads:
+            return self.fresh(name)
         return f"{name}_{self.count}"
 
     def variable(self, name: str, ctype: str) -> str:
