@@ -109,3 +109,43 @@ def test_a_step_may_have_the_name_of_an_open_number():
     for n, k in ((9, 8), (5, 30), (6, 1), (7, 0)):
         run.on(lambda n=n, k=k: (n, k))
     assert run.graphs and not run.breaks
+
+
+def doubled(m, n):
+    for _ in range(n):
+        m = m * 2.0
+    return m
+
+
+def of_transposes(m, n):
+    w = m + 0.5
+    for _ in range(n):
+        w = m.T * 2.0 + 1.0
+    return w
+
+
+def added_up(m, n):
+    total = np.zeros(m.shape[0])
+    for _ in range(n):
+        total = total + (m * 2.0).sum(axis=1)
+    return total
+
+
+def written(m, n):
+    for i in range(n):
+        m[0] = m[1] * i
+    return m
+
+
+@pytest.mark.parametrize("function, loops", [(doubled, 0), (of_transposes, 0), (added_up, 1), (written, 1)])
+@pytest.mark.parametrize("backend", [backends.eager, backends.inductor])
+def test_what_comes_out_is_nested_as_by_numpy(function, loops, backend):
+    """Programs make arrays in C order; of others a loop that gives new ones is left to Python."""
+    run = captured(function, backend=backend, exact=False)
+    plain = run.function(np.arange(16.0).reshape(4, 4).T, 6)
+    assert run.entry(np.arange(16.0).reshape(4, 4).T, 6).strides == plain.strides
+    run.on(lambda: (np.arange(16.0).reshape(4, 4).T, 6))
+    assert sum(node.target == "loop" for graph in run.record.graphs for node in graph) == loops
+    if function is not of_transposes:
+        run.on(lambda: (np.arange(16.0).reshape(4, 4), 6))
+        assert any(node.target == "loop" for graph in run.record.graphs for node in graph)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.loops.evaluating import MOST_STARTS, Inside, Restart, State
 from capture.frames.loops.flow import Part, part_from
+from capture.frames.loops.order import is_turned, turned_arrays
 from capture.frames.loops.values import (
     UNBOUND,
     EitherValue,
@@ -216,6 +217,7 @@ class _Results:
         while self._choose(written, returned, roots):
             pass
         self._require_own(returned, roots)
+        self._require_order(outer)
         places = {parameter: self._result(parameter) for parameter in operands if parameter in returned}
         self._close()
         program = Program(
@@ -283,6 +285,15 @@ class _Results:
             if self.part.start not in self.part.heads and owners & self.inside.operands.keys() - self.copied:
                 raise GraphBreak("one of two arrays, or a new one, depending on a decision", "branch")
             alone |= owners if len(owners) == 1 else set()
+
+    def _require_order(self, outer: Mapping[Node, Node]) -> None:
+        """New arrays are in C order where NumPy's are."""
+        new = [value for value in self.values if isinstance(getattr(value, "type", None), RankedType)]
+        if not new:
+            return
+        turned = turned_arrays(self.inside.blocks, [each for each, node in outer.items() if is_turned(node.type)])
+        if not turned.isdisjoint(set(new) - self.copied):
+            raise GraphBreak("an array that is not in C order comes out of a loop", "loop")
 
     def _is_seen(self, node: Node, outcome: Any) -> bool:
         """Whether anybody has an array behind the loop, other than as a result."""
