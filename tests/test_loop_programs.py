@@ -97,7 +97,7 @@ def test_a_variable_may_have_the_name_of_a_step(backend):
 
 def counted_down(n, k):
     z = np.zeros(n)
-    for i in range(k >> 1):
+    for _ in range(k >> 1):
         k -= 1
     if k:
         z[0] = 1.0
