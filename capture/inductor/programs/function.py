@@ -81,6 +81,7 @@ class Function:
         self.fixed_names: list[str] = []
         self.fixed: list[str] = []  # declarations of arrays of known sizes
         self.rings: list[tuple[str, str, int]] = []  # blocks that are made: names of block and room, how many
+        self.order = {block.name: number for number, block in enumerate(program.blocks)}
         self.labels = {block.name: f"{block.name}_{number}" for number, block in enumerate(program.blocks)}
         self.line: Any = None
 
@@ -208,12 +209,20 @@ class Function:
         for block in self.program.blocks:
             if block is not first:
                 self.declare_parameters(block)
+        heads = {
+            jump.target
+            for block in self.program.blocks
+            for jump in block.jumps
+            if self.goes_back(block, jump) and block.name not in getattr(self.counted.get(jump.target), "blocks", ())
+        }
         for number, block in enumerate(self.program.blocks):
             behind = self.program.blocks[number + 1 : number + 2]
             if block is not first:
-                self.lines.depth -= 1
-                self.lines.add("", f"{self.labels[block.name]}:;")
-                self.lines.depth += 1
+                self.label(f"{self.labels[block.name]}")
+            if block.name in heads:
+                self.lines.add('__asm__("" : "+r"(budget)); /* whence control comes does not matter */')
+                self.look()
+                self.label(f"{self.labels[block.name]}_turn")
             self.views.clear()
             self.places.clear()
             self.ranges.enter(block)
@@ -284,16 +293,12 @@ class Function:
         if most <= FEW:
             self.jump(block, end.then)
             return
-        self.loops = True
-        with self.lines.block("if (budget < 0)"):
-            self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
+        self.look()
         limit = self.limits[block.name] = bound if most <= CHUNK else self.variable("limit", "i64")
         if most > CHUNK:
             self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
         self.lines.add(f"budget -= {limit} - {counter};" if counted.rises else f"budget -= {counter} - {limit};")
-        self.lines.depth -= 1
-        self.lines.add(f"{self.labels[block.name]}_turn:;")
-        self.lines.depth += 1
+        self.label(f"{self.labels[block.name]}_turn")
         self.jump(block, end.then)
 
     def most_turns(self, counted: Counted) -> int:
@@ -323,31 +328,41 @@ class Function:
                     values[name], changed = value, True
         return {name: value for name, value in values.items() if value}
 
-    def poll(self, block: Block, jump: Jump) -> None:
-        """Before control goes back: look at signals where much has been done since the last look."""
-        counted = self.counted.get(jump.target)
+    def label(self, name: str) -> None:
+        self.lines.depth -= 1
+        self.lines.add("", f"{name}:;")
+        self.lines.depth += 1
+
+    def goes_back(self, block: Block, jump: Jump) -> bool:
+        return self.order[jump.target] <= self.order[block.name]
+
+    def look(self) -> None:
+        """Look at signals where much has been done since the last look."""
+        self.loops = True
+        with self.lines.block("if (budget < 0)"):
+            self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
+
+    def go(self, block: Block, jump: Jump, behind: str) -> None:
+        """Go to a block. Back to one it is by a way of its own, on which signals are not looked at: a loop with a call
+        in it, however rare, keeps in memory what else would be in registers."""
+        label, counted = self.labels[jump.target], self.counted.get(jump.target)
         if counted is not None and block.name in counted.blocks:
-            return
-        order = [other.name for other in self.program.blocks]
-        if order.index(jump.target) <= order.index(block.name):
-            self.loops = True
-            with self.lines.block("if (--budget < 0)"):
-                self.lines.add("if (interrupted())", "    goto interrupt;", "budget = BUDGET;")
+            if jump.target in self.limits:
+                sign = "<" if counted.rises else ">"
+                self.lines.add(f"if ({self.text(counted.counter)} {sign} {self.limits[jump.target]})")
+                self.lines.add(f"    goto {label}_turn;")
+        elif self.goes_back(block, jump):
+            self.lines.add("if (--budget >= 0)", f"    goto {label}_turn;")
+        if jump.target != behind:
+            self.lines.add(f"goto {label};")
 
     def jump(self, block: Block, jump: Jump, behind: str = "") -> None:
         """Give the parameters of a block their values, all at once, and go there."""
-        self.poll(block, jump)
         for node, value in zip(self.program.block(jump.target).parameters, jump.args, strict=True):
             if isinstance(node.type, RankedType):
                 self.require_type(self.in_memory(node), self.in_memory(value))
         self.move(self.moves(jump))
-        counted = self.counted.get(jump.target)
-        if counted is not None and block.name in counted.blocks and jump.target in self.limits:
-            sign = "<" if counted.rises else ">"
-            self.lines.add(f"if ({self.text(counted.counter)} {sign} {self.limits[jump.target]})")
-            self.lines.add(f"    goto {self.labels[jump.target]}_turn;")
-        if jump.target != behind:
-            self.lines.add(f"goto {self.labels[jump.target]};")
+        self.go(block, jump, behind)
 
     def moves(self, jump: Jump) -> list[tuple[str, str]]:
         """What a jump assigns."""

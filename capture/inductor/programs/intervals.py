@@ -44,6 +44,9 @@ _ROUNDS = 200
 """After so many, which no program needs, nothing is known."""
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_COMPARING = {
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 Condition = tuple[str, Any, Any]
@@ -237,8 +240,13 @@ def _taken(block: Block, jump: Jump) -> list[tuple[Any, bool]]:
 
 
 def _parts(condition: Any, holds: bool) -> Iterator[Condition]:
-    """The comparisons of ints that a condition is made of."""
-    if not isinstance(condition, Node) or condition.target != "number":
+    """The comparisons of integers that a condition is made of."""
+    if not isinstance(condition, Node):
+        return
+    if condition.target == "map" and condition.params["op"] in _COMPARING and all(map(is_integer, condition.args)):
+        symbol = _COMPARING[condition.params["op"]]
+        yield (symbol if holds else _OPPOSITE[symbol]), *condition.args
+    if condition.target != "number":
         return
     symbol, args = condition.params["symbol"], condition.args
     if symbol in ("not", "bool"):

@@ -5,7 +5,7 @@ Python would raise or give something that C does not hold. There the program lea
 
 >>> answer("+", (Operand("i_1", int), Operand("1", int)), int)
 Answer(text='i_1 + 1', assigns='__builtin_add_overflow(i_1, 1, &{r})')
->>> answer("math.sqrt", (Operand("x_2", float),), float).after
+>>> answer("math.exp", (Operand("x_2", float),), float).after
 '!FINITE({r}) && x_2 == x_2 && ({r} != {r} || FINITE(x_2))'
 """
 
@@ -106,7 +106,7 @@ _ROWS: Mapping[str, Mapping[str, Answer]] = {"int": {**_BOTH, **_INT}, "float": 
 
 # Functions of math, on floats. What is not a number or not finite comes of what is not, or it is an error.
 _UNARY = (
-    "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
     "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
 _BINARY = ("atan2", "fmod", "pow")
@@ -116,6 +116,7 @@ _MATH: Mapping[str, Answer] = {
     **{f"math.{name}": Answer(f"math_{name}({{0}})", after=_ERROR_1, helpers=(f"math_{name}",)) for name in _UNARY},
     **{f"math.{name}": Answer(f"math_{name}({{0}}, {{1}})", after=_ERROR_2, helpers=(f"math_{name}",))
        for name in _BINARY},
+    "math.sqrt": Answer("__builtin_sqrt({0})", ("{0} < 0",)),  # rounded rightly by whoever computes it
     "math.fabs": Answer("__builtin_fabs({0})"),
     "math.copysign": Answer("__builtin_copysign({0}, {1})"),
     "math.isnan": Answer("{0} != {0}"),
