@@ -19,7 +19,6 @@ from capture.ir.ops.common import (
     QUIET,
     allocated,
     is_literal,
-    known_layout,
     number_of_elements,
     one_axis,
     operand_type,
@@ -28,6 +27,7 @@ from capture.ir.ops.common import (
     static,
     surely_more,
 )
+from capture.ir.ops.orders import is_only_f
 from capture.ir.ops.spreading import repeated
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size, floordiv, minimum, modulo
@@ -167,11 +167,6 @@ _OPEN_PLACES: Mapping[str, Callable[..., Any]] = {
 """For each mode, where the elements at places before and behind the array are taken from."""
 
 
-def is_only_f(array: ArrayType) -> bool:
-    layout = known_layout(array)
-    return bool(layout.is_f and not layout.is_c)
-
-
 def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
     """``pad_width`` as NumPy broadcasts it: before and after, for each axis."""
     try:
@@ -234,8 +229,7 @@ def _split(even: bool, fixed: int | None = None, least: int = 1) -> Any:
         cuts = _cuts(base.shape[axis], indices_or_sections, even)
         whole = (slice(None),) * axis
         return ListLiteral(
-            graph.call("getitem", ary, key=(*whole, slice(start, stop)))
-            for start, stop in pairwise(cuts)
+            graph.call("getitem", ary, key=(*whole, slice(start, stop))) for start, stop in pairwise(cuts)
         )
 
     return expand

@@ -19,16 +19,15 @@ from capture.ir.ops.common import (
     QUIET,
     allocated,
     given_dtype,
-    given_order,
     is_array,
     is_literal,
     kind_of,
-    known_layout,
     lowered,
     operand_type,
     require_array,
     require_value,
 )
+from capture.ir.ops.orders import given_order, is_only_f
 from capture.ir.ops.strides import contiguity
 from capture.ir.types import ArrayType, NumberType, scalar_type
 from capture.ir.warned import raised
@@ -40,9 +39,7 @@ def _canonical_order(a: Any, order: Any) -> str:
     """``order`` as "C", "F" or "K"; "A" becomes what it means for this array."""
     base = require_value(a, "a copy")
     if order == "A":
-        order = "C"
-        if base.ndim > 1 and known_layout(base).is_f and not known_layout(base).is_c:
-            order = "F"
+        order = "F" if is_only_f(base) else "C"
     if order not in ("C", "F", "K"):
         raise CannotInfer(f"order is {order!r}")
     return order

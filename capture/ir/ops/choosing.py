@@ -17,7 +17,6 @@ from capture.ir.op import CannotInfer, define
 from capture.ir.ops.common import (
     broadcast_shapes,
     is_literal,
-    known_layout,
     operand_type,
     promoted,
     require_array,
@@ -27,6 +26,7 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.gathering import INT64, literal_array, places_of
 from capture.ir.ops.masks import true_places
+from capture.ir.ops.orders import known_layout
 from capture.ir.passes.index_range import index_range
 from capture.ir.types import ArrayType
 

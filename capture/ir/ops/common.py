@@ -20,6 +20,7 @@ import numpy as np
 
 from capture.ir.complexes import UFUNCS, is_complex, require_loop
 from capture.ir.op import CannotInfer, ListLiteral
+from capture.ir.ops.orders import common_order
 from capture.ir.shapes import Expr, Size
 from capture.ir.sizes import UnknownSize, at_least, broadcast_together, simplified
 from capture.ir.types import (
@@ -27,7 +28,6 @@ from capture.ir.types import (
     ArrayType,
     NumberType,
     array_type,
-    keep_order,
     scalar_type,
 )
 
@@ -274,46 +274,6 @@ def elementwise(dtype: Any, operands: Iterable[Any]) -> ArrayType:
     if not shape:
         return scalar_type(dtype)
     return allocated(dtype, shape, common_order(arrays, len(shape)))
-
-
-def common_order(arrays: Sequence[ArrayType], ndim: int) -> tuple[int, ...]:
-    """The memory order of a ufunc's new result over these operands."""
-    if ndim < 2:
-        return tuple(range(ndim))
-    return keep_order([known_layout(array) for array in arrays], ndim)
-
-
-def known_layout(array: ArrayType) -> Any:
-    if array.layout is None:
-        raise CannotInfer("the memory order of the result depends on strides that are not known")
-    return array.layout
-
-
-def require_visible_order(operands: Iterable[ArrayType], shape: Sequence[Size]) -> None:
-    """Refuse to order the axes of a result with elements after operands without: their strides are not tracked."""
-    if sum(size != 1 for size in shape) > 1 and 0 not in shape and any(0 in operand.shape for operand in operands):
-        raise CannotInfer("the memory order of the result depends on strides of an array without elements")
-
-
-def copy_order(array: ArrayType) -> tuple[int, ...]:
-    """The memory order of a copy with ``order="K"``: by falling stride; axes that do not move come innermost."""
-    if array.ndim < 2:
-        return tuple(range(array.ndim))
-    ranks = known_layout(array).ranks
-    return tuple(sorted(range(array.ndim), key=lambda axis: (-ranks[axis], axis)))
-
-
-def given_order(order: Any, array: ArrayType) -> tuple[int, ...]:
-    """The memory order of a copy of ``array`` that ``order=`` ("C", "F", "A" or "K") asks for."""
-    if order == "A" and array.ndim > 1:
-        order = "F" if known_layout(array).is_f and not known_layout(array).is_c else "C"
-    if order in ("C", "A"):
-        return tuple(range(array.ndim))
-    if order == "F":
-        return tuple(reversed(range(array.ndim)))
-    if order == "K":
-        return copy_order(array)
-    raise CannotInfer(f"order is {order!r}")
 
 
 def like_ufunc(ufunc: np.ufunc) -> Callable[..., ArrayType]:

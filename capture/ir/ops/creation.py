@@ -19,9 +19,7 @@ from capture.ir.ops.common import (
     QUIET,
     allocated,
     broadcast_shapes,
-    common_order,
     given_dtype,
-    given_order,
     given_shape,
     is_literal,
     kind_of,
@@ -32,6 +30,7 @@ from capture.ir.ops.common import (
     shape_of,
     size_or_int,
 )
+from capture.ir.ops.orders import common_order, given_order, new_array
 from capture.ir.shapes import Expr, Size, floordiv, is_static, maximum
 from capture.ir.sizes import UnknownSize, at_least, simplified
 from capture.ir.types import ArrayType, NumberType
@@ -81,15 +80,8 @@ def literal_as(value: Any, dtype: np.dtype) -> Any:
     return array.item()
 
 
-def _allocate(shape: tuple[int, ...], dtype: np.dtype, order: tuple[int, ...] | None) -> np.ndarray:
-    if order is None:
-        return np.empty(shape, dtype)
-    prototype = np.empty([shape[axis] for axis in order], dtype).transpose(np.argsort(order))
-    return np.empty_like(prototype)  # owns its memory, unlike the prototype
-
-
 def _filled(fill_value: Any, shape: Any, dtype: Any = None, order: Any = None) -> np.ndarray:
-    array = _allocate(shape, dtype, order)
+    array = new_array(shape, dtype, order)
     array[...] = fill_value
     return array
 
@@ -128,7 +120,7 @@ define(
     operands=(),
     canonical=lambda shape, dtype, order: _canonical_allocation(shape, dtype, order),
     infer=lambda shape, dtype, order: allocated(dtype, shape, order),
-    reference=_allocate,
+    reference=new_array,
     source=_empty_source,
     lower=Pointwise(lambda s, dtype, **params: s.constant(0, dtype)),
     samples=(({"shape": (2, 3)},), ({"shape": (2, 3), "order": (1, 0)},)),

@@ -23,14 +23,13 @@ from capture.ir.ops.common import (
     QUIET,
     allocated,
     broadcast_shapes,
-    common_order,
-    copy_order,
     is_array,
     one_axis,
     operand_type,
     require_array,
     require_value,
 )
+from capture.ir.ops.orders import common_order, copy_order
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same

@@ -14,14 +14,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Join, define
-from capture.ir.ops.common import (
-    allocated,
-    known_layout,
-    lowered,
-    one_axis,
-    require_array,
-    require_visible_order,
-)
+from capture.ir.ops.common import allocated, lowered, one_axis, require_array
+from capture.ir.ops.orders import known_layout, new_array, order_over, require_visible_order
 from capture.ir.ops.views import in_a_row
 from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType
@@ -35,10 +29,8 @@ def _join_order(arrays: Sequence[ArrayType]) -> tuple[int, ...]:
     An insertion sort from C order: an axis moves outward past one with a smaller stride in the first array that can
     tell (axes of size 1 cannot); C order wins conflicts.
     """
-    ndim = arrays[0].ndim
-    if ndim < 2:
-        return tuple(range(ndim))
     layouts = [(known_layout(array).ranks, array.shape) for array in arrays]
+    ndim = arrays[0].ndim
     order = list(range(ndim))
     for start in range(1, ndim):
         position, axis = start, order[start]
@@ -69,11 +61,11 @@ def _arrays_of(arrays: Any) -> tuple[Any, ...]:
     return arrays
 
 
-def _canonical_concatenate(*arrays: Any, axis: Any) -> dict[str, Any]:
-    return {"axis": one_axis(axis, require_array(arrays[0], "concatenate").ndim)}
+def _canonical_concatenate(*arrays: Any, axis: Any, order: Any) -> dict[str, Any]:
+    return {"axis": one_axis(axis, require_array(arrays[0], "concatenate").ndim), "order": order}
 
 
-def _infer_concatenate(*arrays: Any, axis: int) -> ArrayType:
+def _infer_concatenate(*arrays: Any, axis: int, order: Any = None) -> ArrayType:
     types = [require_array(array, "concatenate") for array in arrays]
     ndim = types[0].ndim
     if ndim == 0 or any(array.ndim != ndim for array in types):
@@ -86,9 +78,11 @@ def _infer_concatenate(*arrays: Any, axis: int) -> ArrayType:
                 shape[k] = shape[k] + array.shape[k]
             elif not same(shape[k], array.shape[k]):
                 raise CannotInfer("all the input array dimensions except for the concatenation axis must match")
+    if order is not None:
+        return allocated(dtype, shape, order)
     if not _is_surely_c(types):
         require_visible_order(types, shape)
-    return allocated(dtype, shape, _join_order(types))
+    return allocated(dtype, shape, order_over(types, ndim, _join_order, axis) if ndim > 1 else None)
 
 
 def _is_surely_c(types: Sequence[ArrayType]) -> bool:
@@ -99,20 +93,31 @@ def _is_surely_c(types: Sequence[ArrayType]) -> bool:
     return any(known_layout(a).is_c and not any(same(size, 1) for size in a.shape) for a in full)
 
 
-def _concatenate_source(*arrays: str, axis: int) -> str:
+def _joined(*arrays: np.ndarray, axis: int = 0, order: Any = None) -> np.ndarray:
+    """``order`` is None for NumPy's own, else the axes from outermost to innermost."""
+    if order is None:
+        return np.concatenate(arrays, axis)
+    shape = list(arrays[0].shape)
+    shape[axis] = sum(array.shape[axis] for array in arrays)
+    return np.concatenate(arrays, axis, out=new_array(shape, np.result_type(*arrays), order))
+
+
+def _concatenate_source(*arrays: str, axis: int, order: Any) -> str:
+    if order is not None:
+        return f"_op('concatenate').reference({', '.join(arrays)}, axis={axis}, order={order})"
     return f"np.concatenate(({', '.join(arrays)},), {axis})"
 
 
 define(
     name="concatenate",
-    signature="*arrays, axis=0",
+    signature="*arrays, axis=0, order=None",
     operands=("arrays",),
     canonical=_canonical_concatenate,
     infer=_infer_concatenate,
-    reference=lambda *arrays, axis=0: np.concatenate(arrays, axis),
+    reference=_joined,
     source=_concatenate_source,
     lower=Join(),
-    samples=(SAMPLES, (*SAMPLES, {"axis": 1}), (*SAMPLES, *SAMPLES, {"axis": 0})),
+    samples=(SAMPLES, (*SAMPLES, {"axis": 1}), (*SAMPLES, *SAMPLES, {"axis": 0}), (*SAMPLES, {"order": (1, 0)})),
 )
 
 

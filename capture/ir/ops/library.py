@@ -22,13 +22,13 @@ from capture.ir.ops.common import (
     flag,
     given_dtype,
     is_literal,
-    known_layout,
     lowered,
     one_axis,
     operand_type,
     require_array,
     require_value,
 )
+from capture.ir.ops.orders import known_layout
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
 from capture.ir.shapes import Size, product

@@ -18,18 +18,17 @@ from capture.ir.ops.common import (
     allocated,
     broadcast_shapes,
     is_literal,
-    known_layout,
     lowered,
     require_array,
     require_value,
-    require_visible_order,
     resolve,
 )
+from capture.ir.ops.orders import common_order, known_layout, require_visible_order
 from capture.ir.ops.pointwise import UFUNC
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same
-from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
+from capture.ir.types import ArrayType, Layout, scalar_type
 
 MATRICES = (
     ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, 0.0], [2.0, -1.0], [0.5, 3.0]]),
@@ -66,9 +65,12 @@ def _stacking_order(a: ArrayType, b: ArrayType, ndim: int) -> tuple[int, ...]:
     """The stacked axes nest in K order of the operands, outside of the matrices, which are in C order."""
     if ndim < 2:
         return tuple(range(ndim))
-    return keep_order(
-        [Layout(known_layout(operand).ranks[:-2], False, False) for operand in (a, b) if operand.ndim > 2], ndim
-    )
+    stacks = [
+        ArrayType(operand.dtype, operand.shape[:-2], Layout(known_layout(operand).ranks[:-2], False, False))
+        for operand in (a, b)
+        if operand.ndim > 2
+    ]
+    return common_order(stacks, ndim)
 
 
 define(

@@ -22,7 +22,6 @@ from capture.ir.graph import Step
 from capture.ir.op import TALLY, CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
     broadcast_shapes,
-    common_order,
     is_literal,
     kind_of,
     require_array,
@@ -31,6 +30,7 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.creation import literal_as
 from capture.ir.ops.gathering import gathered_shape, index_types
+from capture.ir.ops.orders import common_order
 from capture.ir.sizes import same_shape
 from capture.ir.types import ArrayType, NumberType, is_static
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, Extern, define
-from capture.ir.ops.common import allocated, copy_order, one_axis, operand_type, require_array, size_or_int, static
+from capture.ir.ops.common import allocated, one_axis, operand_type, require_array, size_or_int, static
+from capture.ir.ops.orders import copy_order
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Size, maximum, modulo
 from capture.ir.sizes import simplified
@@ -94,7 +95,8 @@ def _roll(graph: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     if isinstance(offset, int) and offset == 0:
         return graph.call("copy", a, order="K")
     parts = (_part(graph, a, axis, size - offset, offset), _part(graph, a, axis, 0, size - offset))
-    return graph.call("concatenate", *parts, axis=axis)
+    order = copy_order(base)
+    return graph.call("concatenate", *parts, axis=axis, order=None if order == tuple(range(base.ndim)) else order)
 
 
 define(name="roll", signature="a, shift, axis=None", operands=("a",), calls=(np.roll,), expand=_roll)

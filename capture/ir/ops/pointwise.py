@@ -19,7 +19,6 @@ from capture.ir.ops.common import (
     QUIET,
     elementwise,
     is_literal,
-    known_layout,
     like_ufunc,
     loop_of,
     operand_type,
@@ -28,6 +27,7 @@ from capture.ir.ops.common import (
     shape_of,
     surely_more,
 )
+from capture.ir.ops.orders import is_only_f, known_layout
 from capture.ir.shapes import Expr
 from capture.ir.types import ArrayType, NumberType
 
@@ -390,7 +390,7 @@ def _expand_round(graph: Any, a: Any, decimals: Any = 0) -> Any:
         return graph.call("rint", a)
     if abs(decimals) > 22:
         raise CannotInfer("powers of ten beyond 1e22 are not exact")
-    if operand.ndim > 1 and not (known_layout(operand).is_c or known_layout(operand).is_f):
+    if operand.ndim > 1 and not (known_layout(operand).is_c or is_only_f(operand)):
         a = graph.call("copy", a, order="C")
     scale, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
     factor = float(10 ** abs(decimals))

@@ -20,14 +20,13 @@ from capture.ir.ops.common import (
     allocated,
     flag,
     given_dtype,
-    known_layout,
     lowered,
     many_axes,
     one_axis,
     require_value,
-    require_visible_order,
     surely_more,
 )
+from capture.ir.ops.orders import known_layout, require_visible_order
 from capture.ir.shapes import Expr, Size, product
 from capture.ir.sizes import UnknownSize, simplified
 from capture.ir.types import ArrayType, keep_order, scalar_type

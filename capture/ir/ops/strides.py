@@ -9,14 +9,15 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cmp_to_key
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any
 
 from capture.ir.op import Strided
 from capture.ir.shapes import Size
-from capture.ir.sizes import at_least, same
+from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType, Layout, is_static
 
 
@@ -199,8 +200,19 @@ def copies_on_reshape(base: ArrayType, shape: Sequence[Size], node: Any = None) 
         for one, other in pairwise(axes)
     ]
     if False in verdicts:
+        if any(same(one, other) for one, other in _chances(base.shape, shape)):
+            raise UnknownSize(
+                "sizes that happen to be equal, so that nothing is copied, must be known", *base.shape, *shape
+            )
         return True
     return None if None in verdicts else False
+
+
+def _chances(old: Sequence[Size], new: Sequence[Size]) -> Iterator[tuple[Size, Size]]:
+    """Products of sizes at which runs of axes, old and new, would end together if they were equal."""
+    for axes, places in reshape_groups(old, new):
+        for one in accumulate((old[axis] for axis in axes[:-1]), mul):
+            yield from ((one, other) for other in accumulate((new[place] for place in places[:-1]), mul))
 
 
 def _nests(base: ArrayType, strides: Sequence[Size] | None, one: int, other: int) -> bool | None:
