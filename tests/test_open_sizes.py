@@ -41,11 +41,16 @@ ONE_VARIANT = {
         np.repeat(x, x.shape[0], axis=1)
         np.pad(x, 1), np.pad(x, ((1, 2), (0, 0)))
         np.split(x, 2, axis=1), np.split(x, [1, 3]), np.array_split(x, 3)
+        np.split(x, [len(x) // 3, 2 * (len(x) // 3)]), np.split(x, [len(x), len(x) + 3])
+        np.pad(x, len(x)), np.pad(x, (1, len(x))), np.pad(x[:, 0], (3, len(x))), np.pad(x, ((0, 0), (len(x), 1)))
+        np.pad(x, ((0, -len(x) % 8), (0, 0))).reshape(-1, 8, x.shape[1]).sum(axis=1)
+        np.pad(x, ((0, max(0, 32 - len(x))), (0, 0))), np.pad(x[:, :4], ((0, 0), (len(x), 2)), mode="wrap")
         np.roll(x, 1), np.roll(x, x.shape[0] // 2, axis=0), np.flip(x)
         np.lib.stride_tricks.sliding_window_view(x, 2, axis=1) * 2
     """,
     "made": """
         np.arange(x.shape[0]), np.arange(0, x.shape[0], 3), np.arange(x.shape[0], 0, -2)
+        np.arange(len(x), dtype=np.float32) / 7, np.arange(2, len(x), 3, dtype=np.float32) * np.float32(0.1)
         np.zeros(x.shape) + np.ones(x.shape[:1])[:, None], np.full((x.shape[0] + 1, 2), x.shape[0])
         np.eye(x.shape[0]), np.eye(x.shape[0], x.shape[1]), np.identity(x.shape[0]) * 2, np.tri(x.shape[0])
         np.broadcast_to(x[:, :1], x.shape), np.broadcast_to(np.ones(x.shape[1]), x.shape) + x
@@ -59,6 +64,8 @@ ONE_VARIANT = {
         x[min(len(x), 5) :], x[max(0, len(x) - 4) :]
         x[np.arange(len(x)), 0], x[np.arange(len(x)) % 2 == 0], np.take(x, np.arange(x.shape[0])[::-1], axis=0)
         x[np.ix_(np.arange(len(x)), [0, 1])]
+        x[:: len(x) // 3 + 1], x[1 :: len(x) + 1] * 2, x[:: -(len(x) // 2 + 1)] + 1, x[len(x) // 2 :: len(x) // 3 + 1]
+        x[:, :: max(1, len(x) // 3)] * 2, x.T[:: len(x) // 2 + 1, :: len(x) // 2 + 1].sum(), x.ravel()[:: len(x) + 1]
         x[:, x.shape[1] // 2], x[:, x.shape[1] - 1]
     """,
     "numbers": """
@@ -95,6 +102,7 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "x.mean(axis=0)": 2,  # of nothing: NumPy warns
     "x.max()": 2,  # of nothing: NumPy raises
     "np.pad(x, 1, mode='edge')": 2,  # of nothing: NumPy raises
+    "np.pad(x, ((len(x), 0), (0, 0)), mode='edge')": 2,
     "np.pad(x, ((2, 3), (0, 0)), mode='wrap')": 2,
     "np.pad(x, ((2, 3), (0, 0)), mode='symmetric')": 2,
     "np.pad(x, ((2, 3), (0, 0)), mode='reflect')": 3,  # of nothing, and of one row
@@ -102,6 +110,8 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "np.ascontiguousarray(x.T)": 3,
     "np.tile(x, 2)": 2,  # of nothing: a view
     "x.squeeze()": 2,  # one row has fewer axes
+    "np.linspace(0, 1, len(x))": 2,  # where there is an interval: a view
+    "np.linspace(-1, 3, len(x), endpoint=False)": 2,
     "x * (x.shape[0] > 4)": 2,
     "x * (3 if x.shape[0] % 2 else 2)": 2,
 }

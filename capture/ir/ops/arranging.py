@@ -30,7 +30,7 @@ from capture.ir.ops.common import (
 from capture.ir.ops.orders import is_only_f
 from capture.ir.ops.spreading import repeated
 from capture.ir.ops.views import in_a_row
-from capture.ir.shapes import Size, floordiv, minimum, modulo
+from capture.ir.shapes import Expr, Size, floordiv, is_static, minimum, modulo
 from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType
 
@@ -126,37 +126,45 @@ def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, cons
     if mode not in PLACED or is_literal(constant_values) is False:
         raise CannotInfer(f"pad with mode={mode!r}")
     order = "F" if is_only_f(base) else "C"
+    if all(pair == (0, 0) for pair in widths):
+        return graph.call("copy", array, order=order)
     for axis, (before, after) in enumerate(widths):
         size = base.shape[axis]
+        if (before, after) == (0, 0):
+            continue
         if not at_least(size, 1):
             raise CannotInfer("can't extend empty axis")
-        if isinstance(size, int):
-            places = graph.constant(np.pad(np.arange(size), (before, after), mode))
+        if is_static((size, before, after)):
+            places = graph.constant(np.pad(np.arange(size), (before, after), mode))  # type: ignore[arg-type]
         else:
             places = _OPEN_PLACES[mode](graph, size, graph.call("arange", start=-before, stop=size + after))
         array = graph.call("gather", array, places, axes=(axis,), place=axis, order=order)
     return array
 
 
+def _number(graph: Any, size: Size) -> Any:
+    return size if isinstance(size, int) else graph.call("size_number", size=size)
+
+
 def _edge(graph: Any, size: Size, places: Any) -> Any:
-    last = graph.call("size_number", size=size - 1)
+    last = _number(graph, size - 1)
     return graph.call("minimum", graph.call("maximum", places, 0), last)
 
 
 def _wrap(graph: Any, size: Size, places: Any) -> Any:
-    return graph.call("remainder", places, graph.call("size_number", size=size))
+    return graph.call("remainder", places, _number(graph, size))
 
 
 def _symmetric(graph: Any, size: Size, places: Any) -> Any:
-    there = graph.call("remainder", places, graph.call("size_number", size=2 * size))
-    back = graph.call("subtract", graph.call("size_number", size=2 * size - 1), there)
+    there = graph.call("remainder", places, _number(graph, 2 * size))
+    back = graph.call("subtract", _number(graph, 2 * size - 1), there)
     return graph.call("minimum", there, back)
 
 
 def _reflect(graph: Any, size: Size, places: Any) -> Any:
     if not at_least(size, 2):
         raise UnknownSize("a reflected size must be known", size)
-    period = graph.call("size_number", size=2 * size - 2)
+    period = _number(graph, 2 * size - 2)
     there = graph.call("remainder", places, period)
     return graph.call("minimum", there, graph.call("subtract", period, there))
 
@@ -167,22 +175,22 @@ _OPEN_PLACES: Mapping[str, Callable[..., Any]] = {
 """For each mode, where the elements at places before and behind the array are taken from."""
 
 
-def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+def _pad_widths(pad_width: Any, ndim: int) -> list[tuple[Size, Size]]:
     """``pad_width`` as NumPy broadcasts it: before and after, for each axis."""
     try:
-        pairs = np.broadcast_to(np.array(_as_lists(pad_width)), (ndim, 2))
+        pairs = np.broadcast_to(np.array(_as_lists(pad_width), object), (ndim, 2))
     except ValueError as error:
         raise CannotInfer(str(error)) from None
-    if pairs.dtype.kind not in "iu" or (pairs < 0).any():
+    if not all(isinstance(width, int | Expr) and at_least(width, 0) for width in pairs.flat):
         raise CannotInfer("index can't contain negative values")
-    return [(int(before), int(after)) for before, after in pairs]
+    return [(before, after) for before, after in pairs]
 
 
 def _as_lists(value: Any) -> Any:
-    return [_as_lists(item) for item in value] if isinstance(value, tuple) else static(value, "a pad width")
+    return [_as_lists(item) for item in value] if isinstance(value, tuple) else size_or_int(value, "a pad width")
 
 
-def _surrounded(graph: Any, array: Any, widths: Sequence[tuple[int, int]], value: Any) -> Any:
+def _surrounded(graph: Any, array: Any, widths: Sequence[tuple[Size, Size]], value: Any) -> Any:
     """The array in the middle of a new one."""
     base = array.type
     if not is_literal(value):
@@ -209,7 +217,7 @@ define(
 def _cuts(size: Size, sections: Any, even: bool) -> list[Size]:
     """Where the parts begin, and the end of the last one."""
     if isinstance(sections, tuple):
-        bounds = [static(bound, "a bound") for bound in sections]
+        bounds = [size_or_int(bound, "a bound") for bound in sections]
         return [0, *bounds, size]
     count = static(sections, "the number of sections")
     if count <= 0 or (even and not same(modulo(size, count), 0)):

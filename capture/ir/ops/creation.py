@@ -283,6 +283,8 @@ def _require_bounds(start: Size, stop: Size, dtype: np.dtype) -> None:
     """Refuse elements that may not fit their dtype; doubles hold them exactly, singles may round each differently."""
     if dtype in (np.float64, np.int64):
         return
+    if dtype == np.float32 and is_static((start,)):
+        return  # each element is computed as NumPy does it
     if dtype.kind not in "iu":
         raise UnknownSize(f"arange of unknown length as {dtype}", start, stop)
     limits = np.iinfo(dtype)
@@ -291,7 +293,7 @@ def _require_bounds(start: Size, stop: Size, dtype: np.dtype) -> None:
 
 
 def _arange_element(s: Any, start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
-    if not is_static((start, stop)):
+    if not is_static((start,)) or (dtype.kind != "f" and not is_static((stop,))):
         step_value = s.constant(step, np.dtype("i8"))
         return s.cast(s.add(s.position(start), s.multiply(s.index(0), step_value)), dtype)
     first, second, difference = _arange_ends(start, step, dtype)
@@ -376,8 +378,6 @@ def _canonical_linspace(start: Any, stop: Any, num: Any, endpoint: Any, dtype: A
     if dtype.kind != "f":
         raise CannotInfer("linspace of integers")
     num = _known_int(num, "num")
-    if isinstance(num, Expr) and not at_least(num, 2):
-        raise UnknownSize("linspace of fewer than two numbers", num)
     return {"start": float(start), "stop": float(stop), "num": num, "endpoint": bool(endpoint), "dtype": dtype}
 
 
@@ -401,16 +401,17 @@ def _linspace_element(s: Any, start: float, stop: float, num: int, endpoint: boo
 
 
 def _linspace_of_unknown(s: Any, start: float, stop: float, divisions: Expr, endpoint: bool, dtype: np.dtype) -> Any:
-    """The same with ``divisions`` a size: the step is computed with the elements."""
+    """The same with ``divisions`` a size: the step is computed with the elements. A single element is the first."""
     double = np.dtype("f8")
+    intervals = maximum(divisions, 1)
     delta, index = s.constant(stop - start, double), s.index(0)
-    count, value = s.cast(s.position(divisions), double), s.cast(index, double)
+    count, value = s.cast(s.position(intervals), double), s.cast(index, double)
     step = s.divide(delta, count)
     tiny = s.multiply(s.divide(value, count), delta)
     value = s.where(s.equal(step, s.constant(0.0, double)), tiny, s.multiply(value, step))
     value = s.add(value, s.constant(start, double))
     if endpoint:
-        value = s.where(s.equal(index, s.position(divisions)), s.constant(stop, double), value)
+        value = s.where(s.equal(index, s.position(intervals)), s.constant(stop, double), value)
     return s.cast(value, dtype)
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from capture.ir.op import CannotInfer, ListLiteral, Pointwise, Strided, ViewOf, define
-from capture.ir.ops.common import QUIET, operand_type, require_array, size_or_int, static
+from capture.ir.ops.common import QUIET, operand_type, require_array, size_or_int
 from capture.ir.ops.strides import sliced_layout
 from capture.ir.ops.views import viewed
-from capture.ir.shapes import Expr, Size, floordiv, maximum, minimum
+from capture.ir.shapes import Expr, Size, floordiv, is_static, maximum, minimum
 from capture.ir.sizes import at_least, negative_means_none, simplified
 from capture.ir.types import ArrayType, scalar_type
 
@@ -27,19 +27,21 @@ SAMPLES = ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]
 
 
 # slice ------------------------------------------------------------------------------------------------------------
-def _infer_slice(a: Any, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]) -> ArrayType:
+def _infer_slice(a: Any, starts: tuple[Size, ...], steps: tuple[Size, ...], sizes: tuple[Size, ...]) -> ArrayType:
     base = require_array(a, "indexing")
     if not len(starts) == len(steps) == len(sizes) == base.ndim:
         raise CannotInfer(f"a slice of {base.ndim} axes needs as many starts, steps and sizes")
     for start, step, size, old in zip(starts, steps, sizes, base.shape, strict=True):
-        if all(isinstance(number, int) for number in (start, size, old)):
+        if is_static((start, step, size, old)):
             last = start + step * (size - 1)  # type: ignore[operator]
             if size < 0 or (size > 0 and not (0 <= start < old and 0 <= last < old)):  # type: ignore[operator]
                 raise CannotInfer(f"slice {start}:{last} of an axis of size {old}")
     return viewed(base, sizes, sliced_layout(base, steps, sizes, starts))
 
 
-def _slice_strided(view: Strided, starts: tuple[Size, ...], steps: tuple[int, ...], sizes: tuple[Size, ...]) -> Strided:
+def _slice_strided(
+    view: Strided, starts: tuple[Size, ...], steps: tuple[Size, ...], sizes: tuple[Size, ...]
+) -> Strided:
     offset = view.offset
     for start, stride in zip(starts, view.strides, strict=True):
         offset = offset + start * stride
@@ -51,7 +53,7 @@ def _slice_index(
     index: tuple[Any, ...],
     in_shape: tuple[Size, ...],
     starts: tuple[Size, ...],
-    steps: tuple[int, ...],
+    steps: tuple[Size, ...],
     sizes: tuple[Size, ...],
 ) -> tuple[Any, ...]:
     return tuple(start + position * step for position, start, step in zip(index, starts, steps, strict=True))
@@ -66,7 +68,7 @@ def _key(starts: tuple[int, ...], steps: tuple[int, ...], sizes: tuple[int, ...]
     )
 
 
-def _slice_source(a: str, starts: tuple[Any, ...], steps: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
+def _slice_source(a: str, starts: tuple[Any, ...], steps: tuple[Any, ...], sizes: tuple[Any, ...]) -> str:
     key = ", ".join(
         ":".join(["" if part is None else str(part) for part in (item.start, item.stop)])
         + ("" if item.step == 1 else f":{item.step}")
@@ -119,7 +121,7 @@ class Basic:
     """A basic key sorted out: a slice of every axis, axes to squeeze, then axes to insert."""
 
     starts: tuple[Size, ...]
-    steps: tuple[int, ...]
+    steps: tuple[Size, ...]
     sizes: tuple[Size, ...]
     dropped: tuple[int, ...]
     inserted: tuple[int, ...]
@@ -142,7 +144,7 @@ def basic_key(shape: tuple[Size, ...], key: Any) -> Basic:
         full.extend(rest if item is Ellipsis else (item,))
     if Ellipsis not in [item if item is Ellipsis else None for item in items]:
         full.extend(rest)
-    parts: list[tuple[Size, int, Size]] = []
+    parts: list[tuple[Size, Size, Size]] = []
     dropped, inserted, place = [], [], 0
     for item in full:
         if item is None:
@@ -161,20 +163,21 @@ def basic_key(shape: tuple[Size, ...], key: Any) -> Basic:
     return Basic(starts, steps, sizes, tuple(dropped), tuple(inserted), is_element)
 
 
-def _sliced(item: slice, size: Size) -> tuple[Size, int, Size]:
+def _sliced(item: slice, size: Size) -> tuple[Size, Size, Size]:
     if item.start is item.stop is item.step is None:
         return 0, 1, size
     start, stop = (None if part is None else size_or_int(part, "a slice bound") for part in (item.start, item.stop))
-    step = 1 if item.step is None else static(item.step, "a slice step")
-    if step == 0:
+    step = 1 if item.step is None else size_or_int(item.step, "a slice step")
+    is_forwards = at_least(step, 1)
+    if not is_forwards and not at_least(-1, step):
         raise CannotInfer("slice step cannot be zero")
-    if all(part is None or isinstance(part, int) for part in (start, stop, size)):
+    if all(part is None or isinstance(part, int) for part in (start, stop, step, size)):
         span = range(size)[slice(start, stop, step)]  # type: ignore[arg-type, misc]
         return (span.start if len(span) else 0), step, len(span)
-    return _forwards(start, stop, step, size) if step > 0 else _backwards(start, stop, step, size)
+    return (_forwards if is_forwards else _backwards)(start, stop, step, size)
 
 
-def _forwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:
+def _forwards(start: Size | None, stop: Size | None, step: Size, size: Size) -> tuple[Size, Size, Size]:
     """``start:stop:step`` of an axis whose size, or whose bounds, are not constant; nothing need be in bounds."""
     low = 0 if start is None else _from_front(start, size)
     high = size if stop is None else minimum(_from_front(stop, size), size)
@@ -191,7 +194,7 @@ def _from_front(bound: Size, size: Size) -> Size:
     return bound if at_least(bound, 0) else maximum(size + bound, 0)
 
 
-def _backwards(start: Size | None, stop: Size | None, step: int, size: Size) -> tuple[Size, int, Size]:
+def _backwards(start: Size | None, stop: Size | None, step: Size, size: Size) -> tuple[Size, Size, Size]:
     """The same for a negative step: from the last element down to behind ``stop``."""
     high = size - 1 if start is None else minimum(start, size - 1) if at_least(start, 0) else size + start
     low = -1 if stop is None else stop if at_least(stop, 0) else maximum(size + stop, -1)

@@ -151,16 +151,13 @@ def given_order(order: Any, array: ArrayType) -> tuple[int, ...]:
 
 def is_only_f(array: ArrayType) -> bool:
     """Whether an array is in Fortran order and not in C order as well, as its flags say."""
-    return array.ndim > 1 and not known_layout(array).is_c and _flags(array)[1] and not _flags(array)[0]
-
-
-def _flags(array: ArrayType) -> tuple[bool, bool]:
-    """Whether an array is in C order, in Fortran order."""
-    layout = known_layout(array)
-    if not any(map(_is_open, array.shape)):
-        return layout.is_c, layout.is_f
-    if not layout.dense:  # of views that is what could not be proved
-        raise CannotInfer("the memory order of the result depends on strides that are not known")
+    if array.ndim < 2 or _is_c(known_layout(array)):
+        return False
     settled = _with_sizes(array, {size: few(size) for size in array.shape if _is_open(size)})
-    empty = 0 in settled.shape
-    return empty or known_layout(settled).is_c, empty or known_layout(settled).is_f
+    layout = known_layout(settled)
+    moving = [rank for rank in layout.ranks if rank]
+    if 0 in settled.shape or _is_c(layout) or moving != sorted(moving):
+        return False
+    if not layout.dense and settled.shape != array.shape:  # of views that is what could not be proved
+        raise CannotInfer("the memory order of the result depends on strides that are not known")
+    return layout.dense

@@ -16,7 +16,7 @@ from operator import mul
 from typing import Any
 
 from capture.ir.op import Strided
-from capture.ir.shapes import Size
+from capture.ir.shapes import Expr, Size
 from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType, Layout, is_static
 
@@ -86,7 +86,7 @@ def _is_contiguous(shape: Sequence[Size], strides: Sequence[Size]) -> bool:
 
 # Slices -----------------------------------------------------------------------------------------------------------
 def sliced_layout(
-    base: ArrayType, steps: Sequence[int], sizes: Sequence[Size], starts: Sequence[Size]
+    base: ArrayType, steps: Sequence[Size], sizes: Sequence[Size], starts: Sequence[Size]
 ) -> Layout | None:
     """The layout of ``base[start : … : step]``; None where the order of the new strides is not known.
 
@@ -95,16 +95,18 @@ def sliced_layout(
     if base.layout is None:
         return None
     strides = dense_strides(base)
-    if strides is not None and is_static(base.shape) and is_static(sizes):
+    if strides is not None and all(map(is_static, (base.shape, steps, sizes))):
         moved = [stride * step for stride, step in zip(strides, steps, strict=True)]
         return Layout.of_strides(sizes, moved, 1)  # type: ignore[arg-type]
     moving = [axis for axis, size in enumerate(sizes) if size != 1 and base.layout.ranks[axis]]
     # Nested axes stay nested: where the inner one still moves, its new stride is below the whole of its old extent.
-    factors = [1 if base.layout.dense else abs(step) for step in steps]
+    if not base.layout.dense and not is_static(steps):
+        return None
+    factors = [1 if base.layout.dense or isinstance(step, Expr) else abs(step) for step in steps]
     ranks = _scaled_ranks(base.layout.ranks, moving, factors)
     if ranks is None:
         return None
-    inner = not moving or (base.layout.inner and any(base.layout.ranks[k] == 1 and abs(steps[k]) == 1 for k in moving))
+    inner = not moving or (base.layout.inner and any(base.layout.ranks[k] == 1 and steps[k] in (1, -1) for k in moving))
     return Layout(ranks, base.layout.dense and _stays_dense(base, steps, sizes), inner)
 
 
@@ -131,7 +133,7 @@ def _scaled_ranks(ranks: Sequence[int], moving: Sequence[int], factors: Sequence
     return tuple(result)
 
 
-def _stays_dense(base: ArrayType, steps: Sequence[int], sizes: Sequence[Size]) -> bool:
+def _stays_dense(base: ArrayType, steps: Sequence[Size], sizes: Sequence[Size]) -> bool:
     """A slice of dense memory has no gaps when only the outermost axis that still moves is cut."""
     assert base.layout is not None
     order = sorted(range(base.ndim), key=lambda axis: -base.layout.ranks[axis])  # type: ignore[union-attr]
