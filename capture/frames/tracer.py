@@ -599,9 +599,14 @@ class Tracer:
         if self.inside is not None:
             return self.inside.call_known(callee.value, args, kwargs)
         found = [arg.looked_at for arg in args]
-        if kwargs or not _computes_number(callee.value, found):
+        if kwargs:
             return None
-        return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
+        if _computes_number(callee.value, found):
+            return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
+        if not _is_of_numbers(callee.value, found):
+            return None
+        ruled = numbers.call(self, callee.value, found, {})
+        return ruled or numbers.in_the_graph(self, lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
 
     apart = compute_apart
 
@@ -648,8 +653,13 @@ def _computes_number(function: Any, args: Sequence[Value]) -> bool:
     """Whether a builtin gives a number of one that the graph has computed."""
     if len(args) == 1 and isinstance(args[0], ScalarValue):
         return function in (int, float)
+    return any(isinstance(arg, ComputedNumber) for arg in args) and _is_of_numbers(function, args)
+
+
+def _is_of_numbers(function: Any, args: Sequence[Value]) -> bool:
+    """Whether a builtin gives a number of numbers of which one is not known."""
     numbers_only = all(isinstance(arg, ComputedNumber | Constant | NumberValue) for arg in args)
-    return numbers_only and any(isinstance(arg, ComputedNumber) for arg in args) and function in NUMERIC
+    return numbers_only and not all(isinstance(arg, Constant) for arg in args) and function in NUMERIC
 
 
 MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {

@@ -5,7 +5,7 @@ import traceback
 
 import numpy as np
 
-from capture.frames.values import special
+from capture.frames.marks import marked
 from tests.corpus import case
 from tests.helpers import numbers
 
@@ -18,7 +18,7 @@ def inner(x, k):
     return x + k
 
 
-@special.disabled
+@marked("disabled")
 def fails(n):
     """Left to Python, and fails for odd numbers."""
     if n % 2:

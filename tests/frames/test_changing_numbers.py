@@ -1,6 +1,7 @@
 """Python numbers that change from call to call: which variants they make, and that nobody can tell."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -71,6 +72,40 @@ def test_two_variants_for_all(name, values):
     for value in values:
         run(numbers(3), value)
     assert run.graphs == len(run.record.variants) == 2
+
+
+SCHEDULES = {  # of a step counter
+    "warm up": lambda x, k: x * min(1.0, (k + 1) / 10),
+    "never below": lambda x, k: x * max(0.1, 1 - k / 30),
+    "cosine": lambda x, k: x * 0.5 * (1 + math.cos(math.pi * k / 20)),
+    "inverse root": lambda x, k: x * 0.1 / math.sqrt(k + 1),
+    "exponential": lambda x, k: (x * math.exp(-k / 10), x * 2.0**-k, x * 10.0 ** (-k / 5)),
+    "polynomial": lambda x, k: x * (1 - k / 100) ** 0.9,
+    "logarithm": lambda x, k: x / math.log(k + 2),
+    "bias": lambda x, k: x * math.sqrt(1 - 0.999 ** (k + 1)) / (1 - 0.9 ** (k + 1)),
+    "sign": lambda x, k: x * (-1) ** k,
+    "bits": lambda x, k: x[: k & 3] * (k >> 1) + (k << 2) - (~k) + (k | 4) + (k ^ 1),
+    "distance": lambda x, k: x[: abs(k - 2)] * abs(k - 5),
+    "element": lambda x, k: x[k % 3] * x,
+    "filled": lambda x, k: (np.full(3, k / 7), np.full((2, k), 1 / (k + 1)), np.full_like(x, k)),
+    "bounds": lambda x, k: (np.clip(x, -k, k), x.clip(0.1 * k, k)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_schedules_cost_one_recompile(name, backend):
+    run = captured(SCHEDULES[name], backend=BACKENDS[backend], exact=backend == "eager", fullgraph=True)
+    for k in range(3, 20):
+        run(numbers(3), k)
+    assert run.graphs == 2
+
+
+def test_what_may_raise_is_left_when_it_does():
+    run = captured(lambda x, t: (x * math.log(t), x * math.sqrt(t - 2.0), x * t**0.5))
+    for t in (3.5, 4.5, 2.0, 1.5, 0.0, -1.0, math.inf, math.nan, 5.5):
+        run(numbers(3), t)
+    assert 2 <= run.graphs <= 4
 
 
 def test_a_number_that_must_be_known():

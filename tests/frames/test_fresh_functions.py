@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from capture.frames import hook
-from capture.frames.values import special
+from capture.frames.marks import marked
 from tests.helpers import captured, numbers
 
 
@@ -17,7 +17,7 @@ def nothing_is_known_of_frames():
     hook.reset()
 
 
-@special.breaks
+@marked("breaks")
 def stop(*args):
     """Ends the graph where it is called."""
 

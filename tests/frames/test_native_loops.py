@@ -5,7 +5,7 @@ import pytest
 
 import capture
 from capture.frames import hook
-from capture.frames.values import special
+from capture.frames.marks import marked
 from tests.helpers import captured, numbers
 
 SHORT, LONG = 80, 400  # both too long to be unrolled
@@ -16,7 +16,7 @@ def nothing_is_known_of_frames():
     hook.reset()
 
 
-@special.breaks
+@marked("breaks")
 def stop(*args):
     """Ends the graph where it is called."""
 

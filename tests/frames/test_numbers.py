@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from capture.errors import RecompileLimitWarning
 from tests.helpers import captured, numbers
 
 
@@ -107,13 +106,11 @@ def test_number_that_keeps_deciding_is_left_to_python():
     assert run.kinds[-1] == "number"
 
 
-def test_number_that_keeps_choosing_an_element_ends_in_plain_python():
-    """A loop over single elements is faster as it is than piece by piece."""
-    run = captured(indexes)
-    with pytest.warns(RecompileLimitWarning, match="t: expected"):
-        for value in range(12):
-            run.entry(numbers(20), value)
-    assert run.entry.plain
+def test_number_that_keeps_choosing_an_element():
+    run = captured(indexes, fullgraph=True)
+    for value in range(12):
+        run(numbers(20), value)
+    assert run.graphs == 2
 
 
 def test_global_number(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from capture.frames import bytecode
 from capture.frames.bytecode import decode, stack_effect
 from capture.frames.handlers import EFFECTS, HANDLERS, UNSUPPORTED
-from capture.frames.values import special
+from capture.frames.marks import marked
 from tests.helpers import captured, numbers
 
 RATE = 0.5
@@ -320,17 +320,17 @@ def test_deep_loop_does_not_nest():
 
 
 # Special functions --------------------------------------------------------------------------------------------------
-@special.breaks
+@marked("breaks")
 def stop(message=""):
     return None
 
 
-@special.compiling
+@marked("compiling")
 def compiling():
     return False
 
 
-@special.disabled
+@marked("disabled")
 def plainly(x):
     return x + 1
 

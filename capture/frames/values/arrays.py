@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.origins import is_resumed
 from capture.frames.sources import Dimension
 from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
@@ -78,7 +79,11 @@ class GraphValue(Value):
 
 
 def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
-    """Single elements are chosen by constants and sizes of arrays: a loop over all would be slower piece by piece."""
+    """Behind a break single elements are chosen by constants and sizes of arrays: of a loop that stays Python's, each
+    round would be slower in a graph.
+    """
+    if not is_resumed(tracer.root.code.original):
+        return
     parts = [part.real(tracer) for part in (key.values if isinstance(key, TupleValue) else (key,))]
     if len(parts) < array.type.ndim or not all(isinstance(part, NumberValue | Constant) for part in parts):
         return

@@ -82,7 +82,7 @@ def call_op(
 def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
     """Numbers may vary where they meet arrays element by element."""
     kwargs = dict(kwargs)
-    for arg in (*(() if isinstance(op.lower, ops.Pointwise) else args), *kwargs.values()):
+    for arg in (*(() if isinstance(op.lower, ops.Pointwise) or "numbers" in op.tags else args), *kwargs.values()):
         numbers.require_constant(tracer, arg, but_sizes=True)
     out = kwargs.pop("out", None) if op.accepts_out else None
     if "ufunc" in op.tags and isinstance(op.reference, np.ufunc) and len(args) == op.reference.nin + 1 and out is None:
@@ -520,9 +520,7 @@ def several_results(tracer: Tracer, found: Node) -> Value:
 PLAIN_FAMILIES = (GraphValue, Constant, NumberValue, CodeValue, CallableValue, SliceValue)
 
 
-def _call_implementation(
-    tracer: Tracer, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> Value:
+def _call_implementation(tracer: Tracer, callee: Value, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """A function of NumPy's that is written in Python, as if it stood in the user's code: no argument overrides it."""
     implementation = callee.value._implementation  # type: ignore[attr-defined]
     if type(implementation) is not types.FunctionType:
@@ -579,6 +577,7 @@ REDUCTIONS: Mapping[np.ufunc, str] = {
     np.logical_or: "any",
 }  # fmt: skip
 """The op that computes ``ufunc.reduce``."""
+
 
 def call_ufunc_method(
     tracer: Tracer, ufunc: np.ufunc, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]

@@ -46,6 +46,7 @@ from capture.ir.shapes import (
 from capture.ir.types import ArrayType, NumberType
 
 if TYPE_CHECKING:
+    from capture.frames.loops.evaluating import Inside
     from capture.frames.rebuild import Builder
     from capture.frames.sources import Source
     from capture.frames.tracer import Tracer
@@ -317,8 +318,13 @@ def _masked(left: _Operand, right: _Operand) -> Range:
     return 0, right.constant
 
 
-def _any_int(left: _Operand, right: _Operand) -> None:
-    return None
+def _as_wide(left: _Operand, right: _Operand) -> Range | None:
+    """No bit is set, or differs from the sign, beyond those of the operands."""
+    if left.range is None or right.range is None:
+        return None
+    ends = (*left.range, *right.range)
+    limit = 1 << max(number.bit_length() for number in ends)
+    return (0 if min(ends) >= 0 else -limit), limit - 1
 
 
 def _always(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
@@ -352,8 +358,8 @@ INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] 
     "//": (_divides, _quotients),
     "%": (_divides, _remainders),
     "&": (_masks, _masked),
-    "|": (_always, _any_int),
-    "^": (_always, _any_int),
+    "|": (_always, _as_wide),
+    "^": (_always, _as_wide),
     "<<": (_shifts, _ends(operator.lshift)),
     ">>": (_shifts, _ends(operator.rshift)),
 }
@@ -369,9 +375,15 @@ MONOTONE = ("+", "-", "*", "/")
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], Relation]] = {"<": lt, "<=": le, "==": eq, "!=": ne, ">": gt, ">=": ge}
 
+def _masked_size(size: Any, mask: Any) -> Any:
+    """The last bits of an int, also of a negative one, are what is left of it by a power of two."""
+    return modulo(size, mask + 1) if isinstance(mask, int) and mask & (mask + 1) == 0 else None
+
+
 SIZES: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: add((a, b)), "-": lambda a, b: add((a, multiply(b, -1))), "*": multiply,
-    "//": floordiv, "%": modulo,
+    "//": floordiv, "%": modulo, "&": _masked_size, "<<": lambda a, b: multiply(a, 1 << b),
+    ">>": lambda a, b: floordiv(a, 1 << b),
 }  # fmt: skip
 """Operators that give sizes of sizes."""
 
@@ -382,9 +394,23 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     operands = [value for value in (left, right) if isinstance(value, Constant)]
     if all(type(value.value) in (int, float, bool) for value in operands):
         found = _binary(tracer, plain, left, right)
+        if found is None:
+            found = in_the_graph(tracer, lambda inside: inside.binary(plain, left, right))
         if found is not None:
             return found
     raise GraphBreak(f"{left.describe()} {symbol} {right.describe()} is left to Python")
+
+
+def in_the_graph(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value | None:
+    """What may raise is computed in the graph, which then exits; None where it cannot be."""
+    if not tracer.settings.options.loops or tracer.memory.is_seen_writing():
+        return None
+    marks, depth = tracer.mark(), len(tracer.frames)
+    try:
+        return tracer.apart(compute)
+    except GraphBreak:
+        tracer.undo(marks, depth)
+        return None
 
 
 def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | None:
@@ -443,10 +469,12 @@ LARGEST_POWER = 8
 
 
 def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:
-    """A small power of an int, a size to a float that is known (``d ** -0.5``), or what decays (``0.99 ** step``)."""
+    """A small power of an int, a size to a float that is known (``d ** -0.5``), what decays (``0.99 ** n``), a sign."""
     if type(a.constant) is float and 0 < abs(a.constant) <= 1 and b.python is int and b.range and b.range[0] >= 0:
         span = (0.0 if a.constant > 0 else -1.0, 1.0)
         return NumberValue(a.constant**b.example, function=operator.pow, parts=parts, span=span)
+    if type(a.constant) is int and abs(a.constant) <= 1 and b.python is int and b.range and b.range[0] >= 0:
+        return NumberValue(a.constant**b.example, (-1, 1), function=operator.pow, parts=parts)
     if a.size is None or not a.fits_float:
         return None
     if b.python is int and b.constant is not None and 1 <= b.constant <= LARGEST_POWER:
@@ -467,7 +495,9 @@ def _product(tracer: Tracer, value: Value, count: int) -> Value | None:
 
 
 def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
-    """``-n`` and ``+n``."""
+    """``-n``, ``+n``, and of an int ``~n``."""
+    if symbol == "unary ~" and value.python is int:
+        return binary(tracer, "-", unary(tracer, "unary -", value), Constant(1))
     if symbol not in ("unary -", "unary +") or value.python is bool:
         raise GraphBreak(f"{symbol} of {value.describe()} is left to Python")
     bounds = value.range
@@ -480,7 +510,9 @@ def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
 
 def _absolute(value: NumberValue) -> Value:
     bounds = value.range and (0, max(map(abs, value.range)))
-    size = value.size if value.range is not None and value.range[0] >= 0 else None
+    size = value.size
+    if size is not None and (value.range is None or value.range[0] < 0):
+        size = maximum(size, multiply(size, -1))
     return NumberValue(abs(value.example), bounds, value.single, function=abs, parts=(value,), size=size)
 
 

@@ -34,9 +34,11 @@ from capture.ir.types import (
 REAL = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")))
 LOWERED = REAL | frozenset(map(np.dtype, ("c8", "c16")))
 
-# Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero.
+# Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero; of
+# composed ops whose operands may be Python numbers that change.
 QUIET = frozenset({"quiet"})
 DIVIDES = frozenset({"divides"})
+NUMBERS = frozenset({"numbers"})
 
 
 # Operands ---------------------------------------------------------------------------------------------------------

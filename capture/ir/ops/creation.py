@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.complexes import is_complex
 from capture.ir.op import CannotInfer, Pointwise, define
 from capture.ir.ops.common import (
+    NUMBERS,
     QUIET,
     allocated,
     broadcast_shapes,
@@ -214,6 +215,7 @@ define(
     operands=("fill_value",),
     calls=(np.full,),
     expand=lambda graph, fill_value, shape, dtype=None, order="C": _full(graph, shape, fill_value, dtype, order),
+    tags=NUMBERS,
 )
 define(
     name="full_like",
@@ -221,6 +223,7 @@ define(
     operands=("a", "fill_value"),
     calls=(np.full_like,),
     expand=_full_like,
+    tags=NUMBERS,
 )
 
 

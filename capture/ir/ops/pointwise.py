@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, Op, Pointwise, define
 from capture.ir.ops.common import (
     DIVIDES,
+    NUMBERS,
     QUIET,
     elementwise,
     is_literal,
@@ -366,6 +367,7 @@ define(
     accepts_out=True,
     calls=(np.clip,),
     expand=_expand_clip,
+    tags=NUMBERS,
 )
 define(
     name="ndarray_clip",
@@ -374,6 +376,7 @@ define(
     methods=("clip",),
     accepts_out=True,
     expand=_expand_clip,
+    tags=NUMBERS,
 )
 
 
