@@ -345,7 +345,7 @@ def f(x):
 assert (capture.compile(f)(np.ones(3)) == f(np.ones(3))).all()
 report()
 """
-    for seed in "0123":
+    for seed in "01":
         assert run(text, PYTHONHASHSEED=seed)[-1] == "compiled"
 
 

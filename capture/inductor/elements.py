@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from capture.inductor.costs import loop_dtypes
 from capture.inductor.halving import halve
 from capture.inductor.loops import Access, Builder, Carry, Reduction, Value, access
-from capture.inductor.lower import Unit, loop_dtypes
+from capture.inductor.lower import Unit
 from capture.inductor.overlap import shape_of, view_of
 from capture.inductor.points import Index, broadcast_index, operand_points, scatter_points, source_index
 from capture.inductor.reach import unproved

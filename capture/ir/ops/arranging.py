@@ -32,7 +32,7 @@ from capture.ir.ops.spreading import repeated
 from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Expr, Size, floordiv, is_static, minimum, modulo
 from capture.ir.sizes import UnknownSize, at_least, same
-from capture.ir.types import ArrayType
+from capture.ir.types import ArrayType, NumberType
 
 MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0]]
 
@@ -64,8 +64,11 @@ define(
 
 
 def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
-    if isinstance(repeats, tuple) or isinstance(operand_type(repeats), ArrayType):
+    kind = operand_type(repeats)
+    if isinstance(repeats, tuple) or isinstance(kind, ArrayType):
         return repeated(graph, a, repeats, axis)
+    if isinstance(kind, NumberType) and kind.size is not None:
+        repeats = kind.size
     base, count = require_array(operand_type(a), "repeat"), size_or_int(repeats, "the number of repeats")
     if not at_least(count, 0):
         raise CannotInfer("repeats may not contain negative values.")
