@@ -9,6 +9,9 @@ In: this module's import. Out: an executor that knows the modes in force, packed
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from capture.inductor import _executor
@@ -38,5 +41,15 @@ def _agrees() -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
+def raising_state(modes: int) -> Any:
+    """NumPy's state for packed modes, with every kind raised that is not ignored: for calls of NumPy from graphs."""
+    kinds = ("divide", "over", "under", "invalid")
+    raised = {kind: "raise" for index, kind in enumerate(kinds) if modes >> (3 * index) & 7 != MODES["ignore"]}
+    with np.errstate(**raised):  # type: ignore[arg-type]
+        return np._core.umath._extobj_contextvar.get()  # type: ignore[attr-defined]
+
+
+_executor.set_errstate_maker(raising_state)
 if not reads_errstate():
     _executor.set_errstate_reader(read_errstate)

@@ -19,16 +19,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from capture import config
 from capture.errors import BackendError
-from capture.inductor import _executor
-from capture.inductor.errstate import MODES
+from capture.inductor import _executor, errstate  # noqa: F401 (errstate: the executor reads it)
 from capture.inductor.plan import (
     FLAG_DIVIDE,
     FLAG_INVALID,
@@ -47,8 +45,6 @@ from capture.inductor.plan import (
 )
 from capture.ir.op import ListLiteral
 from capture.ir.telling import warn_at
-
-_errstate = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 
 Executor = _executor.Executor
 
@@ -280,30 +276,7 @@ def _encode_step(step: Step, written: bool) -> tuple[Any, ...]:
     arguments = (*step.args, *(value for _, value in step.kwargs))
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)
-    function = step.function if written else _raising(step.function)
-    return function, tuple(map(_encode_item, arguments)), names, _all_results(step), single
-
-
-def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, but raising a floating-point error that is not ignored."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        token = _errstate.set(_raising_state(_executor.errstate()))
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _errstate.reset(token)
-
-    return call
-
-
-@lru_cache(maxsize=256)
-def _raising_state(modes: int) -> Any:
-    """NumPy's state for the packed modes in force, with every kind raised that is not ignored."""
-    kinds = ("divide", "over", "under", "invalid")
-    raised = {kind: "raise" for index, kind in enumerate(kinds) if modes >> (3 * index) & 7 != MODES["ignore"]}
-    with np.errstate(**raised):  # type: ignore[arg-type]
-        return _errstate.get()
+    return step.function, tuple(map(_encode_item, arguments)), names, _all_results(step), single, not written
 
 
 # ------------------------------------------------------------------ floating-point warnings

@@ -105,6 +105,7 @@ typedef struct {
     const int32_t *results;
     int result_count;
     bool single; /* the function's value is the result, not a tuple of results */
+    bool raises; /* what NumPy would warn of is to be raised in the call, which then exits */
 } Step;
 
 typedef struct {
@@ -255,6 +256,10 @@ int flags_setup(void);
 /* The mode of each kind of error as NumPy packs it (3 bits each); -1 with an exception. */
 int errstate_modes(void);
 PyObject *errstate_set_reader(PyObject *module, PyObject *reader);
+PyObject *errstate_set_maker(PyObject *module, PyObject *maker);
+/* From here on NumPy raises what it would tell of; gives what `errstate_leave` takes, or NULL with an exception. */
+PyObject *errstate_raise(void);
+void errstate_leave(PyObject *token); /* an exception stays set */
 /* Whether every floating-point error would be ignored or end in a plain warning; -1 with an exception. */
 int warnings_stay_warnings(void);
 /* Whether all of these kinds are ignored; -1 with an exception. */

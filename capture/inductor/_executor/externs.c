@@ -81,6 +81,25 @@ bind_results(const Program *program, Frame *frame, const Step *step, PyObject *v
 }
 
 static PyObject *
+call_plainly(const Step *step, PyObject *const *arguments)
+{
+    size_t flagged = (size_t)step->positional | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    return PyObject_Vectorcall(step->function, arguments, flagged, step->names);
+}
+
+static PyObject *
+call_raising(const Step *step, PyObject *const *arguments)
+{
+    PyObject *token = errstate_raise();
+    if (token == NULL) {
+        return NULL;
+    }
+    PyObject *value = call_plainly(step, arguments);
+    errstate_leave(token);
+    return value;
+}
+
+static PyObject *
 call(Frame *frame, const Step *step)
 {
     /* The first place is the callee's, for methods (PY_VECTORCALL_ARGUMENTS_OFFSET). */
@@ -97,8 +116,7 @@ call(Frame *frame, const Step *step)
         }
     }
     if (made == count) {
-        size_t flagged = (size_t)step->positional | PY_VECTORCALL_ARGUMENTS_OFFSET;
-        value = PyObject_Vectorcall(step->function, arguments, flagged, step->names);
+        value = step->raises ? call_raising(step, arguments) : call_plainly(step, arguments);
     }
     while (made > 0) {
         Py_DECREF(arguments[--made]);

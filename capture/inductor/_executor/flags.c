@@ -16,6 +16,9 @@ enum { KIND_COUNT = sizeof(KINDS) / sizeof(KINDS[0]) };
 
 static PyObject *errstate_variable; /* the context variable, NULL if this NumPy has none */
 static PyObject *errstate_reader;   /* called instead if it is set */
+static PyObject *errstate_maker;    /* of states that raise */
+static PyObject *raising_state;     /* the last one it has made, for these modes */
+static int raising_modes = -1;
 static PyObject *warnings_namespace, *filters_name;
 
 /* ------------------------------------------------------------------ errstate */
@@ -47,6 +50,48 @@ errstate_set_reader(PyObject *module, PyObject *reader)
 {
     Py_XSETREF(errstate_reader, reader == Py_None ? NULL : Py_NewRef(reader));
     Py_RETURN_NONE;
+}
+
+PyObject *
+errstate_set_maker(PyObject *module, PyObject *maker)
+{
+    Py_XSETREF(errstate_maker, Py_NewRef(maker));
+    raising_modes = -1;
+    Py_RETURN_NONE;
+}
+
+PyObject *
+errstate_raise(void)
+{
+    int modes = errstate_modes();
+    if (modes < 0) {
+        return NULL;
+    }
+    if (errstate_maker == NULL || errstate_variable == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "nobody makes errstates");
+        return NULL;
+    }
+    if (modes != raising_modes) {
+        PyObject *state = PyObject_CallFunction(errstate_maker, "i", modes);
+        if (state == NULL) {
+            return NULL;
+        }
+        Py_XSETREF(raising_state, state);
+        raising_modes = modes;
+    }
+    return PyContextVar_Set(errstate_variable, raising_state);
+}
+
+void
+errstate_leave(PyObject *token)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(errstate_variable, token) < 0) {
+        PyErr_WriteUnraisable(token);
+    }
+    Py_DECREF(token);
+    PyErr_Restore(type, value, traceback);
 }
 
 static int

@@ -47,6 +47,7 @@ loop_addresses(PyObject *module, PyObject *capsule)
 static PyMethodDef methods[] = {
     {"errstate", errstate, METH_NOARGS, "NumPy's error modes in force, 3 bits a kind."},
     {"set_errstate_reader", errstate_set_reader, METH_O, "Read the error modes by a function; None: directly."},
+    {"set_errstate_maker", errstate_set_maker, METH_O, "Who makes of modes NumPy's state that raises what they tell of."},
     {"warnings_stay", warnings_stay, METH_NOARGS, "Whether no floating-point error would raise or call anything."},
     {"loop_addresses", loop_addresses, METH_O, "Function, context and auxiliary data of an inner loop of NumPy's."},
     {"memory", memory_statistics, METH_NOARGS, "What waits in the pool of blocks, and how often it helped."},

@@ -154,12 +154,13 @@ parse_extern_step(Program *program, Step *step, PyObject *encoded)
 {
     PyObject *arguments, *results;
     Py_ssize_t count;
-    int single;
-    if (!PyArg_ParseTuple(encoded, "OO!O!O!p", &step->function, &PyTuple_Type, &arguments, &PyTuple_Type,
-                          &step->names, &PyTuple_Type, &results, &single)) {
+    int single, raises;
+    if (!PyArg_ParseTuple(encoded, "OO!O!O!pp", &step->function, &PyTuple_Type, &arguments, &PyTuple_Type,
+                          &step->names, &PyTuple_Type, &results, &single, &raises)) {
         return -1;
     }
     step->single = single;
+    step->raises = raises;
     step->arguments = parse_items(program, arguments, &count);
     step->results = parse_indices(program, results, &step->result_count);
     step->positional = count - PyTuple_GET_SIZE(step->names);
