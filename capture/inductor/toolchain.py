@@ -65,7 +65,11 @@ _FAST_MATH = ("-fassociative-math", "-freciprocal-math", "-fno-signed-zeros", "-
 
 _BY_FAMILY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "gcc": ("-fno-stack-protector", "-fcf-protection=none"),
+        "gcc": (
+            "-fno-stack-protector",
+            "-fcf-protection=none",
+            "-fexpensive-optimizations",  # else -O1 does not clear the upper halves of registers, and SSE code is slow
+        ),
         "clang": ("-fno-stack-protector", "-fcf-protection=none"),
         "zig": ("-fno-stack-protector", "-fcf-protection=none", "-fno-sanitize=undefined"),
     }

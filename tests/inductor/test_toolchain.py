@@ -92,6 +92,25 @@ def test_every_level_works_or_says_what_is_missing(level, tmp_path):
                 toolchain.find()
 
 
+@pytest.mark.parametrize("level", ["avx512", "avx2"])
+def test_kernels_leave_no_vector_registers_in_use(level, tmp_path):
+    """Or whatever runs after them with older instructions, as NumPy's FFT does, is slowed down."""
+    if not set(toolchain._LEVELS[level].cpu) <= toolchain._cpu_flags():
+        pytest.skip(f"no {level}")
+    with config.patch(simd=level):
+        out = tmp_path / "kernel.so"
+        toolchain.find().compile(
+            """
+            void kernel(double *restrict y, const double *restrict x, long n)
+            {
+                #pragma omp simd
+                for (long i = 0; i < n; i++) y[i] = x[i] * 2.0 + 1.0;
+            }""",
+            out,
+        )
+    assert b"\xc5\xf8\x77" in out.read_bytes()  # vzeroupper
+
+
 def test_auto_is_the_best_level_of_the_processor():
     best = [name for name, level in toolchain._LEVELS.items() if set(level.cpu) <= toolchain._cpu_flags()]
     assert toolchain.find().level == (best[0] if best else "plain")
