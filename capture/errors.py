@@ -18,6 +18,14 @@ class BackendError(CaptureError):
     """A backend failed to turn a captured graph into a callable, or is not registered."""
 
 
+class LoopRefused(BackendError):
+    """A backend has no code for one of the loops of a graph: ``place`` is where it begins, in the words of reports."""
+
+    def __init__(self, reason: str, place: str) -> None:
+        super().__init__(reason)
+        self.place = place
+
+
 class ToolchainError(CaptureError):
     """No working C compiler, or the compiler refused a generated file."""
 

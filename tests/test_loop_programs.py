@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from capture import backends
+from capture.errors import BackendError
+from capture.inductor.programs import binding
 from tests.benchmarks.loops import PROGRAMS, SIZES, golden, timing
 from tests.compare import assert_same_form
 from tests.helpers import Outcome, captured
@@ -149,3 +151,48 @@ def test_what_comes_out_is_nested_as_by_numpy(function, loops, backend):
     if function is not of_transposes:
         run.on(lambda: (np.arange(16.0).reshape(4, 4), 6))
         assert any(node.target == "loop" for graph in run.record.graphs for node in graph)
+
+
+def two_loops(x, n):
+    total = 0.0
+    for i in range(n):
+        total += float(x[i]) * 2.0
+    best = np.zeros(n)
+    for _ in range(n):
+        best = best * 0.5 + x.max()
+    return total, best
+
+
+def test_a_loop_for_which_the_backend_has_no_code_is_no_node(monkeypatch):
+    """The others are; Python goes round this one, and its body is captured."""
+
+    def refuse(function, step):
+        raise BackendError("a reduction")
+
+    monkeypatch.setitem(binding.STEPS, "reduce", refuse)
+    run = captured(two_loops, backend=backends.inductor)
+    for _ in range(2):
+        run.on(lambda: (np.linspace(0.0, 3.0, 100), 100))
+    (place,) = run.record.loops
+    line = two_loops.__code__.co_firstlineno + 5
+    assert place == f"{__file__}:{line} in two_loops"
+    assert run.record.loops[place] == f"a reduction has no compiled form, at {place}"
+    assert [sum(node.target == "loop" for node in graph) for graph in run.record.graphs] == [1, 0]
+    assert run.kinds == ["loop", "loop"]
+
+
+def test_a_decision_for_which_the_backend_has_no_code_breaks_the_graph(monkeypatch):
+    def chosen(x):
+        y = x * 2.0
+        if x.max() > 1.0:
+            y = y - 1.0
+        return y
+
+    def refuse(function, step):
+        raise BackendError("a number")
+
+    monkeypatch.setitem(binding.STEPS, "number", refuse)
+    run = captured(chosen, backend=backends.inductor)
+    run.on(lambda: (np.linspace(0.0, 3.0, 100),))
+    run.on(lambda: (np.linspace(0.0, 0.5, 100),))
+    assert run.kinds == ["branch"] and not run.record.loops

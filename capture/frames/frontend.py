@@ -17,7 +17,14 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from capture import config, debug, log
-from capture.errors import InternalError, RecompileLimitWarning, ShapeConstraintError, ToolchainError, Unsupported
+from capture.errors import (
+    InternalError,
+    LoopRefused,
+    RecompileLimitWarning,
+    ShapeConstraintError,
+    ToolchainError,
+    Unsupported,
+)
 from capture.frames.assemble import Assembler, Label
 from capture.frames.breaks import Again, BreakRecord, GraphBreak, record
 from capture.frames.bytecode import decode, decode_once
@@ -26,6 +33,7 @@ from capture.frames.dims import Declared
 from capture.frames.guards import ArrayIs, Guard, Present, compile_guards, why_failed
 from capture.frames.hook import Entry, Variant
 from capture.frames.landings import emit_landings
+from capture.frames.loops.node import loop_at
 from capture.frames.marks import meaning_of
 from capture.frames.origins import is_resumed
 from capture.frames.pairs import NoOverlap
@@ -163,27 +171,42 @@ class _Compilation:
         self.function = function
         self.settings = settings
         self.runs = runs_of_graphs(settings.record)
+        self.native: dict[str, int] = {}  # what is left to Python, as ``trace_frame`` is told
+        while not self._is_compiled(arguments):
+            pass
+
+    def _is_compiled(self, arguments: tuple[Any, ...]) -> bool:
+        """Trace and compile; False if that is to be done again, without a loop for which the backend has no code."""
         self._follow(arguments)
         self.broke = self._note_break()
         self.nodes = [self.trace.memory.current(value) for value in self.needs.arrays]
         self.outputs = {id(value): index for index, value in enumerate(self.needs.arrays)}
         self.graph = self._finish_graph()
-        self.runner = self._run_backend()
+        try:
+            self.runner = self._run_backend()
+        except LoopRefused as refusal:
+            self.trace.memory.release()
+            if loop_at(refusal.place) in self.native:
+                raise
+            loops = {name: 1 for name in self.native if name.startswith(loop_at(""))}
+            self.native = {**loops, loop_at(refusal.place): 1}  # other numbers were those of another trace
+            self.settings.record.loops[refusal.place] = f"{refusal}, at {refusal.place}"
+            return False
+        return True
 
     def _follow(self, arguments: tuple[Any, ...]) -> None:
         """Trace, with a break at the first exception or generator whose object turns out to be needed, or the like."""
-        native: dict[str, int] = {}
         while True:
             trace = None
             try:
-                trace = self.trace = self._trace(arguments, native)
+                trace = self.trace = self._trace(arguments, self.native)
                 if self.settings.fullgraph:
                     self._note_break()
                 self.handover = self._plan_handover()
                 self.needs = self._find_needs()
                 return
             except NeedsNative as need:
-                native[need.what] = need.number
+                self.native[need.what] = need.number
                 if trace is not None:
                     trace.memory.release()
 

@@ -73,8 +73,8 @@ def trace_frame(
     unless they must be known, or the trace gets further if they are.
     ``native`` has the number of an exception that is not to be followed to its handler ("raise"), of a generator that
     Python is to make ("generator"), and of an instruction that makes an iterator, which another region is to do
-    ("iterator"); with "late" the caller's arrays are written at the end of the region. ``unsteady`` are the places that
-    are not to be looked at.
+    ("iterator"); with "late" the caller's arrays are written at the end of the region, and loops that are named there
+    (``loop_at``) are no nodes. ``unsteady`` are the places that are not to be looked at.
     """
     changing = changing or Changing()
     known: frozenset[Source] = frozenset()

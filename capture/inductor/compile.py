@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from capture.errors import BackendError, LoopRefused
 from capture.inductor.csource import CUnit
 from capture.inductor.loops import Loop, Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, known_size, lower
@@ -97,7 +98,10 @@ def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])
     for unit in scheduled.loops:
-        rendered.programs[unit.node] = render_program(unit.node, _bound(unit, lowered), rendered.unit)
+        try:
+            rendered.programs[unit.node] = render_program(unit.node, _bound(unit, lowered), rendered.unit)
+        except BackendError as error:
+            raise LoopRefused(f"{error} has no compiled form", _place_of(unit.node)) from error
     steps = _steps(scheduled, nests, rendered, numbers)
     results = tuple(map_nodes(value, lambda node: _view(node, lowered, numbers)) for value in lowered.graph.outputs)
     buffers = make_buffers(memories, offsets, numbers)
@@ -287,6 +291,11 @@ def _bound(unit: Unit, lowered: Lowered) -> Bound:
 
 def _strided(value: Node, lowered: Lowered) -> Strided:
     return lowered.strided(value) if isinstance(value.type, ArrayType) else Strided(0, (), ())
+
+
+def _place_of(node: Node) -> str:
+    where = node.position
+    return f"{where.file}:{where.line} in {where.function}" if where is not None else ""
 
 
 def _leave(unit: Unit, lowered: Lowered, numbers: Numbers) -> LeaveStep:

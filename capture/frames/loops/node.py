@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer
 
 
+def loop_at(place: str) -> str:
+    """What ``native`` calls a loop for which the backend has no code."""
+    return f"loop at {place}"
+
+
 def capture_loop(tracer: Tracer, frame: Frame) -> bool:
     """Put the loop whose head is the frame's current instruction into the graph, if it can be."""
     key = (id(frame.code), frame.index)
@@ -53,6 +58,9 @@ def capture_loop(tracer: Tracer, frame: Frame) -> bool:
     stack, local, evaluated = list(frame.stack), dict(frame.locals), tracer.evaluated
     position = tracer.graph.position
     loops, place = tracer.settings.record.loops, "{}:{} in {}".format(*frame.place)
+    if loop_at(place) in tracer.native:
+        tracer.loops_left[key] = "the backend has no code for it"
+        return False
     is_loop = frame.instruction.op not in DECISIONS
     try:
         _capture(tracer, frame, marks[0])
@@ -79,6 +87,7 @@ def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
     guesses: dict[Any, Any] = {}
     marks, depth = tracer.mark(), len(tracer.frames)
     stack, local, index = list(frame.stack), dict(frame.locals), frame.index
+    head = tracer._position(frame, frame.instruction)
     for _ in range(MOST_STARTS):
         inside = tracer.inside = Inside(tracer, guesses)
         tracer.journal.frozen = True
@@ -97,6 +106,7 @@ def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
     tracer.inside = None
     tracer.journal.frozen = False
     _require_only_operands(tracer, start)
+    tracer.graph.position = head
     results.finish(entry, outcome)
 
 
