@@ -50,6 +50,7 @@ from capture.frames.values.binding import why_not_inline
 from capture.frames.values.draws import GeneratorValue, undoing
 from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Graph, Node
+from capture.ir.passes.single_elements import is_of_elements
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType
 from capture.uncollected import uncollected
@@ -87,6 +88,9 @@ def compile_frame(
             return generator_variant(entry, function, arguments, settings)
         compilation = _Compilation(entry, function, arguments, settings)
         try:
+            if compilation.is_piecemeal:
+                entry.plain = True
+                return None
             variant = compilation.variant()
             return settings.judge(entry, arguments, variant) if settings.judge is not None else variant
         finally:
@@ -182,6 +186,9 @@ class _Compilation:
         self.nodes = [self.trace.memory.current(value) for value in self.needs.arrays]
         self.outputs = {id(value): index for index, value in enumerate(self.needs.arrays)}
         self.graph = self._finish_graph()
+        self.is_piecemeal = self._is_piecemeal()
+        if self.is_piecemeal:
+            return True
         try:
             self.runner = self._run_backend()
         except LoopRefused as refusal:
@@ -193,6 +200,13 @@ class _Compilation:
             self.settings.record.loops[refusal.place] = f"{refusal}, at {refusal.place}"
             return False
         return True
+
+    def _is_piecemeal(self) -> bool:
+        """Whether this is the body of a loop that computes with single elements only, at places that keep changing:
+        Python is as fast."""
+        if self.graph is None or self.settings.fullgraph or self.settings.always:
+            return False
+        return is_resumed(self.function.__code__) and is_of_elements(self.graph)
 
     def _follow(self, arguments: tuple[Any, ...]) -> None:
         """Trace, with a break at the first exception or generator whose object turns out to be needed, or the like."""

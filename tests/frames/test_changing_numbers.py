@@ -352,3 +352,56 @@ def test_divisors_that_may_be_zero(function):
     run = captured(function)
     for n in (3, 4, 5, 1, 0, 2):
         run(numbers(3), n, 0.5)
+
+
+# Elements in loops that Python goes round ---------------------------------------------------------------------------
+def sums_by_key(x, n):
+    found = {}
+    for i in range(n):
+        found[str(i)] = (x[i] * x).sum()
+    return found
+
+
+def largest_into_elements(x, n):
+    rounds = []
+    for i in range(n):
+        x[i] = x.max() * 0.5
+        rounds.append(1)
+    return x, len(rounds)
+
+
+def elements_only(x, n):
+    found = []
+    for i in range(n):
+        found.append(float(x[i]) * 2.0 + i)
+    return found
+
+
+def last_elements(x, n):
+    found = {}
+    for i in range(n):
+        found[str(i)] = x * x[-i]
+    return found
+
+
+@pytest.mark.parametrize("function, graphs", [(sums_by_key, 3), (largest_into_elements, 3), (last_elements, 3)])
+def test_the_place_of_an_element_is_left_open_after_a_few(function, graphs):
+    """And nothing warns of too many variants."""
+    run = captured(function)
+    for n in (100, 90):
+        run.on(lambda n=n: (np.linspace(0.5, 2.0, 100), n))
+    assert run.graphs == graphs and not run.record.limits
+
+
+def test_elements_alone_are_left_to_python():
+    run = captured(elements_only)
+    for n in (100, 90):
+        run.on(lambda n=n: (np.linspace(0.5, 2.0, 100), n))
+    assert run.graphs == 2 and not run.record.limits
+
+
+def test_a_place_that_is_out_of_bounds_raises_as_in_python():
+    run = captured(sums_by_key)
+    run.on(lambda: (np.linspace(0.5, 2.0, 100), 100))
+    run.on(lambda: (np.linspace(0.5, 2.0, 100), 101))
+    run.on(lambda: (np.linspace(0.5, 2.0, 80), 100))

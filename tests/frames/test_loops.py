@@ -21,7 +21,7 @@ LOOPS = {
     "whileelse": 2,
     "enum": 4,
     "two_loops": 3,
-    "inside2": 18,
+    "inside2": 6,
 }
 """Numbers of loop nodes, where it is not one."""
 

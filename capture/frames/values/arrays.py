@@ -80,16 +80,19 @@ class GraphValue(Value):
 
 def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
     """Behind a break single elements are chosen by constants and sizes of arrays: of a loop that stays Python's, each
-    round would be slower in a graph.
+    round would be slower in a graph. One that such a loop keeps changing is left open all the same, since there may be
+    work on arrays beside it (see ``is_of_elements``).
     """
     if not is_resumed(tracer.root.code.original):
         return
+    changing = tracer.changing
     parts = [part.real(tracer) for part in (key.values if isinstance(key, TupleValue) else (key,))]
     if len(parts) < array.type.ndim or not all(isinstance(part, NumberValue | Constant) for part in parts):
         return
     for part in parts:
         if isinstance(part, NumberValue) and not all(isinstance(source, Dimension) for source in part.sources):
-            raise Specialise(part.sources)
+            if not all(source in changing and changing.had_its_share(source) for source in part.sources):
+                raise Specialise(part.sources)
 
 
 class ArrayValue(GraphValue):
