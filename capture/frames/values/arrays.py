@@ -90,9 +90,10 @@ def require_known(tracer: Tracer, array: GraphValue, key: Value) -> None:
     if len(parts) < array.type.ndim or not all(isinstance(part, NumberValue | Constant) for part in parts):
         return
     for part in parts:
-        if isinstance(part, NumberValue) and not all(isinstance(source, Dimension) for source in part.sources):
-            if not all(source in changing and changing.had_its_share(source) for source in part.sources):
-                raise Specialise(part.sources)
+        if not isinstance(part, NumberValue) or all(isinstance(source, Dimension) for source in part.sources):
+            continue
+        if not all(source in changing and changing.had_its_share(source) for source in part.sources):
+            raise Specialise(part.sources)
 
 
 class ArrayValue(GraphValue):
