@@ -61,13 +61,14 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
 
 
 def _behind(tests: Runner, run: Runner) -> Runner:
-    """``run``, unless ``tests`` raises."""
+    """``run``, unless ``tests`` raises, or a loop among them leaves."""
+    from capture.ir.program import Left
 
     def run_tested(*inputs: Any) -> tuple[Any, ...] | None:
         try:
             with np.errstate(all="ignore"):
                 tests(*inputs)
-        except _LEAVING:
+        except (*_LEAVING, Left):
             return None
         return run(*inputs)
 

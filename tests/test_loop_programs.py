@@ -196,3 +196,20 @@ def test_a_decision_for_which_the_backend_has_no_code_breaks_the_graph(monkeypat
     run.on(lambda: (np.linspace(0.0, 3.0, 100),))
     run.on(lambda: (np.linspace(0.0, 0.5, 100),))
     assert run.kinds == ["branch"] and not run.record.loops
+
+
+def another_array(x, y, m, q, n):
+    z = y + 1.0
+    for i in range(n):
+        if q[i] > 3:
+            x = z[::-1]
+        q[i] = i % 4
+    x[::2] = m[q[1]]
+    return x
+
+
+@pytest.mark.parametrize("backend", [backends.eager, backends.inductor])
+def test_a_loop_that_leaves_before_places_are_tested(backend):
+    run = captured(another_array, backend=backend)
+    for start in (0, 4):
+        run.on(lambda start=start: (np.ones(9), np.ones(9), np.arange(9.0), np.full(9, start), 9))
