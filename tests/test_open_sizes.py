@@ -108,6 +108,7 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "np.pad(x, ((2, 3), (0, 0)), mode='reflect')": 3,  # of nothing, and of one row
     "np.ravel(x.T)": 3,  # a view of one row or none, else a copy
     "np.ascontiguousarray(x.T)": 3,
+    "np.histogram(x, bins=4)[0]": 2,  # of nothing: between 0 and 1
     "np.tile(x, 2)": 2,  # of nothing: a view
     "x.squeeze()": 2,  # one row has fewer axes
     "np.linspace(0, 1, len(x))": 2,  # where there is an interval: a view

@@ -197,7 +197,8 @@ class Reduction:
 
     @property
     def may_raise(self) -> bool:
-        return self.dtype.kind == "f" and self.combine in ("add", "multiply")
+        quiet = self.node is not None and "quiet" in self.node.op.tags
+        return self.dtype.kind == "f" and self.combine in ("add", "multiply") and not quiet
 
 
 @dataclass(eq=False, slots=True)

@@ -84,7 +84,7 @@ def _repeat(graph: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
 define(
     name="repeat",
     signature="a, repeats, axis=None",
-    operands=("a", "repeats"),
+    operands=("a",),
     calls=(np.repeat,),
     methods=("repeat",),
     expand=_repeat,

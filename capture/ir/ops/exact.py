@@ -24,7 +24,7 @@ import numpy as np
 
 from capture.ir import op as ops
 from capture.ir.op import Extern, Op, define
-from capture.ir.ops import operators, pointwise, reductions  # noqa: F401 (they define what has twins)
+from capture.ir.ops import contracting, operators, pointwise, reductions  # noqa: F401 (they define what has twins)
 from capture.ir.types import ArrayType
 
 IN_LOOPS = (
@@ -34,7 +34,7 @@ IN_LOOPS = (
 )  # fmt: skip
 """Ufuncs whose inner loops kernels call."""
 
-ON_ARRAYS = ("sum", "prod", "scalar_power", "float_power")
+ON_ARRAYS = ("sum", "prod", "scalar_power", "float_power", "contract")
 """What depends on more than the elements at one place, or is none of the ufunc's loops."""
 
 

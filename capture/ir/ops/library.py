@@ -32,7 +32,7 @@ from capture.ir.ops.orders import known_layout
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
 from capture.ir.shapes import Size, product
-from capture.ir.sizes import at_least, same, same_shape
+from capture.ir.sizes import UnknownSize, at_least, same, same_shape
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
 
 MATRIX = [[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]
@@ -129,7 +129,7 @@ def _infer_trace(a: Any, offset: int) -> ArrayType:
 extern("trace", np.trace, "a, offset=0", ("a",), _infer_trace, methods=("trace",), samples=((MATRIX, {"offset": 1}),))
 
 
-def _infer_einsum(subscripts: Any, *operands: Any) -> ArrayType:
+def infer_einsum(subscripts: Any, *operands: Any) -> ArrayType:
     """Iteration is over the labels of the output, then the others; the output nests as the operands do."""
     arrays = [require_array(operand, "einsum") for operand in operands]
     labels, output = _parse_subscripts(subscripts, arrays)
@@ -145,6 +145,9 @@ def _infer_einsum(subscripts: Any, *operands: Any) -> ArrayType:
         return value_or_array(dtype, [sizes[name] for name in output])
     layouts = [_spread_layout(array, names, axes) for array, names in zip(arrays, labels, strict=True)]
     order = [axis for axis in keep_order(layouts, len(axes)) if axis < len(output)]
+    for size in sizes.values() if order != sorted(order) else ():
+        if not isinstance(size, int) and not at_least(size, 2):
+            raise UnknownSize("the memory order depends on whether {} is 1", size)
     return allocated(dtype, [sizes[name] for name in output], order)
 
 
@@ -155,7 +158,7 @@ def _parse_subscripts(subscripts: Any, arrays: Sequence[ArrayType]) -> tuple[lis
     labels = inputs.split(",")
     if not arrow:
         output = "".join(sorted(name for name in set(inputs) - {","} if inputs.count(name) == 1))
-    if len(labels) != len(arrays) or not (inputs.replace(",", "") + output).isalpha():
+    if len(labels) != len(arrays) or not ("a" + inputs.replace(",", "") + output).isalpha():
         raise CannotInfer(f"einsum cannot parse {subscripts!r}")
     if any(
         len(names) != array.ndim or len(set(names)) != len(names) for names, array in zip(labels, arrays, strict=True)
@@ -178,7 +181,8 @@ extern(
     np.einsum,
     "subscripts, /, *operands",
     ("subscripts", "operands"),
-    _infer_einsum,
+    infer_einsum,
+    calls=(),
     samples=(("ij,jk->ik", MATRIX, MATRIX), ("ij,j", MATRIX, VECTOR), ("i,i", VECTOR, VECTOR), ("ij->j", MATRIX)),
 )
 
