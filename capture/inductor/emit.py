@@ -27,12 +27,10 @@ from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest
 from capture.inductor.staging import PIECE, Stage, is_call, stages
 from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
+from capture.inductor.walking import masks_of, write_packed, write_row
 from capture.ir.shapes import Expr, Size, Symbol, minimum, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
-
-FEW_PLACES = 4
-"""Neighbours that are written in one go."""
 
 MOST_VECTOR_CHECKS = 32
 """Operations that a vectorised loop may check; to vectorise more would take the compiler too long."""
@@ -260,16 +258,7 @@ class Body:
         if write.until is None:
             self.lines.add(f"{self.unit.element(write.place, places)} = {self.name(write.value)};")
             return
-        self.write_row(write, places[0], self.name(write.until))
-
-    def write_row(self, write: Write, start: str, until: str) -> None:
-        """All places of a row; where they are few, some more, which later steps write anew: no branch to guess."""
-        size = self.unit.size(write.place.memory.shape[0])
-        more = f"{start} + {FEW_PLACES}"
-        forms = ((f"if ({until} <= {more} && {more} <= {size})", more), ("else", until))
-        for condition, end in forms:
-            with self.lines.block(condition), self.lines.block(f"for (i64 at = {start}; at < {end}; at++)"):
-                self.lines.add(f"{self.unit.element(write.place, ('at',))} = {self.name(write.value)};")
+        write_row(self, write, places[0], self.name(write.until))
 
     # the body ---------------------------------------------------------------------------------------------------
     def build(self) -> str:
@@ -389,6 +378,8 @@ class Body:
                 begin, end = "part", "part_end"
             if self.calls_loops(phase):
                 self.pieces(phase, states, begin, end)
+            elif self.mode == FAST and (masks := masks_of(self)):
+                write_packed(self, phase, states, begin, end, masks)
             else:
                 with self.vector_loop(begin, end, states, states.clauses(checked)):
                     self.elements(phase, states)

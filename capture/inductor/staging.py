@@ -72,6 +72,14 @@ def stages(
     return found
 
 
+def masks_ahead(values: Sequence[Value], roots: Iterable[Value], masks: Sequence[Value]) -> tuple[Stage, Stage]:
+    """The stages of a walk that keeps the elements under masks: the masks of a piece, then the steps."""
+    ahead = _closure(masks, set(values), set(), set())
+    behind = _closure(roots, set(values), set(masks), set()) - set(masks)
+    first = Stage(tuple(value for value in values if value in ahead), (), tuple(masks), ())
+    return first, Stage(tuple(value for value in values if value in behind), tuple(masks), (), ())
+
+
 def _levels(values: Sequence[Value], calls: set[Value], leaves: set[Value]) -> dict[Value, int]:
     """How many calls come before each value, one after the other."""
     levels: dict[Value, int] = {}

@@ -36,8 +36,8 @@ FEW = 4096
 # Elements ---------------------------------------------------------------------------------------------------------
 def _infer_times(x: Any, y: Any) -> ArrayType:
     a, b = require_array(x, "a product"), require_array(y, "a product")
-    if a.dtype != b.dtype:
-        raise CannotInfer("a product of two dtypes")
+    if a.dtype != b.dtype or a.dtype.kind == "c":
+        raise CannotInfer("a product of two dtypes, or of complex numbers")
     return allocated(a.dtype, broadcast_shapes((a.shape, b.shape)))
 
 
