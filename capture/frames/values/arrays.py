@@ -7,6 +7,7 @@ its elements is a break.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -206,4 +207,25 @@ def _put(tracer: Tracer, array: Any, indices: Value, values: Value, mode: Value 
     return Constant(None)
 
 
-METHODS: Mapping[str, Callable[..., Value]] = {"fill": _fill, "put": _put}
+def _in_place(rule: Callable[..., Any]) -> Callable[..., Value]:
+    signature = inspect.signature(rule)
+
+    def write(tracer: Tracer, array: Any, *operands: Value, **named: Any) -> Value:
+        try:
+            signature.bind(None, array, *operands, **named)
+        except TypeError as error:
+            raise GraphBreak(f"{rule.__name__}: {error}", "call") from None
+        if not isinstance(array, ArrayValue):
+            raise GraphBreak(f"{rule.__name__} of {array.describe()}", "call")
+        tracer.memory.assign(rule, array, *operands, **named)
+        return Constant(None)
+
+    return write
+
+
+METHODS: Mapping[str, Callable[..., Value]] = {
+    "fill": _fill,
+    "put": _put,
+    "sort": _in_place(assigning.sort),
+    "partition": _in_place(assigning.partition),
+}

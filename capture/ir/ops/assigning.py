@@ -31,7 +31,7 @@ from capture.ir.ops.indexing import region_of
 from capture.ir.ops.masks import mask_of, true_places
 from capture.ir.ops.strides import contiguity
 from capture.ir.ops.views import in_a_row
-from capture.ir.sizes import same_shape
+from capture.ir.sizes import at_least, same_shape
 from capture.ir.types import ArrayType
 
 
@@ -152,11 +152,35 @@ def value_of(graph: Any, value: Any) -> Any:
 
 
 def place(graph: Any, arr: Any, mask: Any, vals: Any) -> Assigned:
-    """``np.place`` of a single value; several are taken in turn, which is left to NumPy."""
+    """``np.place``: of several values each place takes the next, or the first again behind the last."""
     value = value_of(graph, vals)
-    if not is_single(operand_type(value)):
-        raise CannotInfer("place of several values")
-    return chosen(graph, arr, mask, value)
+    if is_single(operand_type(value)):
+        return chosen(graph, arr, mask, value)
+    base, values = require_array(operand_type(arr), "place"), in_a_row(graph, value)
+    mask, size = mask_of(graph, mask), values.type.shape[0]
+    if not np.can_cast(values.type.dtype, base.dtype, "safe") or not at_least(size, 1):
+        raise CannotInfer("place of values that are converted, or of none")
+    if not same_shape(mask.type.shape, base.shape) or mask.kind == "constant":
+        raise CannotInfer("place under a mask of another shape")
+    found = true_places(graph, mask)
+    count = size if isinstance(size, int) else graph.call("size_number", size=size)
+    turn = graph.call("remainder", graph.call("arange", start=found[0].type.shape[0]), count)
+    taken = graph.call("gather", values, turn, axes=(0,))
+    return Assigned(arr, taken, Places(arr, found, tuple(range(base.ndim)), 0))
+
+
+def sort(graph: Any, a: Any, axis: Any = -1, kind: Any = None) -> Assigned:
+    """``a.sort()``: what ``np.sort`` gives is written in its place."""
+    return _in_its_place(graph, a, axis, "numpy_sort", kind=kind)
+
+
+def partition(graph: Any, a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Assigned:
+    return _in_its_place(graph, a, axis, "numpy_partition", kth, kind=kind)
+
+
+def _in_its_place(graph: Any, a: Any, axis: Any, name: str, *args: Any, **params: Any) -> Assigned:
+    base = require_array(operand_type(a), name)
+    return Assigned(a, graph.call(name, a, *args, axis=one_axis(axis, base.ndim), **params))
 
 
 def putmask(graph: Any, a: Any, mask: Any, values: Any) -> Assigned:

@@ -8,6 +8,7 @@ order NumPy gives it, or the very same array where NumPy returns its argument.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -136,12 +137,13 @@ def _as_ordered(graph: Any, a: Any, order: Any) -> Any:
     if order in (None, "K"):
         return a
     base = require_array(a.type, "asarray")
-    if order != "C":
+    if order not in ("C", "F"):
         raise CannotInfer(f"asarray with order {order!r}")
-    contiguous = contiguity(base, a)
+    turned = a if order == "C" or base.ndim < 2 else graph.call("permute", a, axes=tuple(reversed(range(base.ndim))))
+    contiguous = contiguity(turned.type, turned)
     if contiguous is None:
         raise CannotInfer("whether this copies depends on strides that are not known")
-    return a if contiguous else graph.call("copy", a, order="C")
+    return a if contiguous else graph.call("copy", a, order=order)
 
 
 # Arrays of arrays -------------------------------------------------------------------------------------------------
@@ -248,10 +250,14 @@ def _asarray(graph: Any, a: Any, dtype: Any = None, order: Any = None, device: A
     return graph.call("astype", a, dtype=dtype, order=order or "K")
 
 
-def _ascontiguousarray(graph: Any, a: Any, dtype: Any = None) -> Any:
-    """As ``asarray`` in C order, but with at least one axis."""
-    array = _asarray(graph, a, dtype, "C")
-    return array if array.type.ndim else graph.call("reshape", array, shape=(1,))
+def _contiguous(order: str) -> Callable[..., Any]:
+    """As ``asarray`` in C or Fortran order, but with at least one axis."""
+
+    def expand(graph: Any, a: Any, dtype: Any = None) -> Any:
+        array = _asarray(graph, a, dtype, order)
+        return array if array.type.ndim else graph.call("reshape", array, shape=(1,))
+
+    return expand
 
 
 define(
@@ -273,7 +279,14 @@ define(
     signature="a, dtype=None",
     operands=("a",),
     calls=(np.ascontiguousarray,),
-    expand=_ascontiguousarray,
+    expand=_contiguous("C"),
+)
+define(
+    name="asfortranarray",
+    signature="a, dtype=None",
+    operands=("a",),
+    calls=(np.asfortranarray,),
+    expand=_contiguous("F"),
 )
 define(
     name="np_copy",

@@ -28,18 +28,16 @@ from capture.ir.ops.common import is_literal
 from capture.ir.ops.trial import by_trial, container_by_trial
 
 FUNCTIONS = """
-angle append argpartition argsort around average bartlett blackman
-choose clip concatenate convolve copy corrcoef correlate count_nonzero cov cross cumprod cumsum
-cumulative_prod cumulative_sum delete diag_indices diag_indices_from diagflat diff digitize dot dstack ediff1d
-einsum fix full_like geomspace gradient hamming hanning histogram histogram2d
-histogram_bin_edges histogramdd hstack i0 indices inner insert interp isclose iscomplex isin isneginf
-isposinf isreal kaiser kron lexsort linspace logspace max mean median meshgrid min nan_to_num
-nancumprod nancumsum nanprod nansum outer packbits pad partition percentile poly polyadd polyder polydiv
-polyint polymul polysub polyval prod ptp quantile ravel_multi_index repeat resize roll round searchsorted select
-sinc sort sort_complex stack std sum take tensordot tile trace trapezoid tri tril
-tril_indices tril_indices_from triu triu_indices triu_indices_from
-unpackbits unravel_index unwrap vander var vdot vstack where column_stack all any amax
-amin argmax argmin arange eye identity
+angle append argpartition argsort around average bartlett blackman block choose clip concatenate convolve copy
+corrcoef correlate count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag_indices
+diag_indices_from diagflat diff digitize dot dstack ediff1d einsum fix full_like geomspace gradient hamming hanning
+histogram histogram2d histogram_bin_edges histogramdd hstack i0 indices inner insert interp isclose iscomplex isin
+isneginf isposinf isreal kaiser kron lexsort linspace logspace max mean median meshgrid min nan_to_num nancumprod
+nancumsum nanprod nansum outer packbits pad partition percentile poly polyadd
+polyder polydiv polyint polymul polysub polyval prod ptp quantile ravel_multi_index repeat resize roll roots round
+searchsorted select sinc sort sort_complex stack std sum take tensordot tile trace trapezoid tri tril tril_indices
+tril_indices_from triu triu_indices triu_indices_from unpackbits unravel_index unwrap vander var vdot vstack where
+column_stack all any amax amin argmax argmin arange eye identity
 """
 """Of the main namespace, beside the ufuncs."""
 
@@ -61,6 +59,9 @@ METHODS = """
 all any argmax argmin argpartition argsort astype choose clip conj conjugate copy cumprod cumsum dot flatten
 max mean min prod repeat round searchsorted std sum take trace var
 """
+
+GUARDED = "nanmedian nanpercentile nanquantile"
+"""Of the main namespace, for records that test first what elements these warn of; nothing else calls them."""
 
 DECIDING: Mapping[str, tuple[str, ...]] = {
     "cov": ("fweights", "aweights"), "isclose": ("rtol", "atol"), "mean": ("where",), "std": ("where",),
@@ -192,6 +193,8 @@ for _name, _ufunc in ufuncs():
             _define(f"numpy_{_name}_{_way}", (_ufunc, _way), _ufunc_method(_ufunc, _way))
 for _name in METHODS.split():
     _define(f"method_{_name}", ("method", _name), _method(_name))
+for _name in GUARDED.split():
+    _define(f"guarded_{_name}", ("guarded", _name), getattr(np, _name))
 for _symbol, _operator in OPERATORS.items():
     _define(f"python_{_operator.__name__.strip('_')}", ("operator", _symbol), _operator)
 

@@ -65,6 +65,44 @@ def _nanmean(graph: Any, a: Any, axis: Any = None, dtype: Any = None, keepdims: 
     return quotient if quotient.type.dtype == a.type.dtype else graph.call("astype", quotient, dtype=a.type.dtype)
 
 
+def _nanvar(graph: Any, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = False) -> Any:
+    """Squares of distances from the mean, divided as there; NumPy's warnings where the result is not finite."""
+    values, missing = _replaced(graph, a, 0.0)
+    if missing is None:
+        return graph.call("var", a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
+    if dtype is not None or type(ddof) is not int:
+        raise CannotInfer("nanvar in a given dtype")
+    mean = _nanmean(graph, a, axis, None, True)
+    deviation = graph.call("where", missing, 0.0, graph.call("subtract", values, mean))
+    total = graph.call("sum", graph.call("multiply", deviation, deviation), axis=axis, keepdims=keepdims)
+    present = graph.call("logical_not", missing)
+    count = graph.call("sum", present, axis=axis, dtype=np.dtype(np.intp), keepdims=keepdims)
+    degrees = graph.call("subtract", count, ddof)
+    require(graph, graph.call("less", degrees, 1))
+    found = graph.call("divide", total, degrees)
+    found = found if found.type.dtype == a.type.dtype else graph.call("astype", found, dtype=a.type.dtype)
+    require(graph, graph.call("logical_not", graph.call("isfinite", found)))
+    return found
+
+
+def _nanstd(graph: Any, a: Any, **params: Any) -> Any:
+    return graph.call("sqrt", _nanvar(graph, a, **params))
+
+
+def _by_numpy(name: str) -> Callable[..., Any]:
+    """A call of NumPy's function, where there is something left to find a quantile of."""
+
+    def expand(graph: Any, a: Any, *args: Any, axis: Any = None, **params: Any) -> Any:
+        missing = _replaced(graph, a, 0.0)[1]
+        if missing is not None:
+            require(graph, graph.call("all", missing, axis=axis))
+        return graph.call(f"guarded_{name}", a, *args, axis=axis, **params)
+
+    return expand
+
+
+WITH_DDOF = "a, axis=None, dtype=None, *, ddof=0, keepdims=False"
+WITH_Q = "a, q, axis=None, *, method='linear', keepdims=False"
 _ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("nansum", WITH_DTYPE, _ignoring("sum", 0.0, False)),
     ("nanprod", WITH_DTYPE, _ignoring("prod", 1.0, False)),
@@ -75,6 +113,12 @@ _ROWS: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     ("nancumsum", "a, axis=None, dtype=None", _running("cumsum", 0.0)),
     ("nancumprod", "a, axis=None, dtype=None", _running("cumprod", 1.0)),
     ("nanmean", WITH_DTYPE, _nanmean),
+    ("nanvar", WITH_DDOF, _nanvar),
+    ("nanstd", WITH_DDOF, _nanstd),
+    ("nanmedian", WITHOUT_DTYPE, _by_numpy("nanmedian")),
+    ("nanpercentile", WITH_Q, _by_numpy("nanpercentile")),
+    ("nanquantile", WITH_Q, _by_numpy("nanquantile")),
 )
 for _name, _signature, _expand in _ROWS:
-    define(name=_name, signature=_signature, operands=("a",), calls=(getattr(np, _name),), expand=_expand)
+    _operands = ("a", "q") if _signature is WITH_Q else ("a",)
+    define(name=_name, signature=_signature, operands=_operands, calls=(getattr(np, _name),), expand=_expand)

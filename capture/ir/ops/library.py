@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.polynomial.polynomial
 
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import (
@@ -185,6 +186,53 @@ extern(
     calls=(),
     samples=(("ij,jk->ik", MATRIX, MATRIX), ("ij,j", MATRIX, VECTOR), ("i,i", VECTOR, VECTOR), ("ij->j", MATRIX)),
 )
+
+
+# polyfit ----------------------------------------------------------------------------------------------------------
+def _infer_polyfit(x: Any, y: Any, deg: Any) -> ArrayType:
+    one, other = require_array(x, "polyfit"), require_array(y, "polyfit")
+    if one.ndim != 1 or not 1 <= other.ndim <= 2 or not same(one.shape[0], other.shape[0]):
+        raise CannotInfer("expected x and y to have same length")
+    if type(deg) is not int or deg < 0 or any(type.dtype.kind not in "iuf" for type in (one, other)):
+        raise CannotInfer("polyfit of this degree, or of such numbers")
+    if any(type.dtype not in (np.dtype(np.float64), np.dtype(np.int64)) for type in (one, other)):
+        raise CannotInfer("polyfit of other numbers than float64")
+    return allocated(np.float64, (deg + 1, *other.shape[1:]))
+
+
+class PoorlyConditioned(np.linalg.LinAlgError):
+    """NumPy warns of these points: plain Python shall."""
+
+
+def _polyfit(x: Any, y: Any, deg: int) -> Any:
+    """As NumPy fits, which warns where the rank is too low, unless it gives the rank."""
+    found, _, rank, *_ = np.polyfit(x, y, deg, full=True)
+    if rank != deg + 1:
+        raise PoorlyConditioned
+    return found
+
+
+def _fit(x: Any, y: Any, deg: int) -> Any:
+    found, (_, rank, *_) = np.polynomial.polynomial.polyfit(x, y, deg, full=True)
+    if rank != deg + 1:
+        raise PoorlyConditioned
+    return found
+
+
+for _name, _fitted, _reference in (
+    ("polyfit", np.polyfit, _polyfit),
+    ("polynomial_polyfit", np.polynomial.polynomial.polyfit, _fit),
+):
+    define(
+        name=_name,
+        signature="x, y, deg",
+        operands=("x", "y"),
+        calls=(_fitted,),
+        infer=_infer_polyfit,
+        reference=_reference,
+        lower=Extern(),
+        samples=((VECTOR, [1.0, 2.0, 5.0], {"deg": 1}),),
+    )
 
 
 # linalg -----------------------------------------------------------------------------------------------------------
