@@ -86,7 +86,9 @@ ONE_VARIANT = {
         np.median(x, axis=1), np.percentile(x, 30, axis=1), np.quantile(x, [0.1, 0.5], axis=1), np.ptp(x, axis=1)
         np.linalg.norm(x, axis=1), np.linalg.svd(x, full_matrices=False), np.linalg.qr(x), np.linalg.pinv(x)
         np.linalg.inv(x @ x.T + np.eye(len(x))), np.linalg.solve(x @ x.T + np.eye(len(x)), x)
-        np.kron(x, np.ones((2, 2))), np.outer(x[:, 0], x[:, 1])
+        np.kron(x, np.ones((2, 2))), np.kron(x[:, 0], x[:, 0]), np.outer(x[:, 0], x[:, 1])
+        np.interp(np.arange(4.0), np.arange(len(x) + 1), np.arange(len(x) + 1) * 2.0)
+        np.searchsorted(np.arange(len(x) + 1), x[:, 0]), np.searchsorted(x[:, 0], [1.0, 2.0])
         np.tensordot(x, x, axes=([1], [1])), np.einsum("ij,kj->ik", x, x), np.inner(x, x)
         np.fft.fft(x, axis=1), np.fft.rfft(x, axis=1), np.interp(x[:, 0], np.arange(4.0), np.arange(4.0))
         np.searchsorted(np.arange(10.0), x[:, 0]), np.digitize(x, [0.0, 1.0]), np.isin(x, [1.0, 2.0])
@@ -111,6 +113,8 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "np.histogram(x, bins=4)[0]": 2,  # of nothing: between 0 and 1
     "np.tile(x, 2)": 2,  # of nothing: a view
     "x.squeeze()": 2,  # one row has fewer axes
+    "np.searchsorted(x[:, 0], x[:, 0])": 2,  # in nothing
+    "np.convolve(x[:, 0], np.ones(3), 'same')": 2,  # of nothing: NumPy raises
     "np.linspace(0, 1, len(x))": 2,  # where there is an interval: a view
     "np.linspace(-1, 3, len(x), endpoint=False)": 2,
     "x * (x.shape[0] > 4)": 2,

@@ -7,11 +7,13 @@ derived sizes. A call that does not keep to it is refused with ``ShapeConstraint
 >>> batch = Dim("batch", max=8)
 >>> declared = declare(lambda x, y: ..., {"x": {0: batch}, "y": {0: 2 * batch}})
 >>> declared.violation((np.ones(3), np.ones(5)))
-"y.shape[0] is 5, but it is declared as 2*batch, and 'batch' is 3 (x.shape[0])"
+"y.shape[0] is 5, but it is declared as 2*batch, and 'batch' is 3 (x.shape[0]) (declared at model.py:4)"
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,9 +63,11 @@ class DerivedDim:
 class Dim(DerivedDim):
     """A named size of ``min`` to ``max`` elements, inclusive (None: no bound). Equal names mean equal sizes."""
 
-    __slots__ = ("max", "min", "name")
+    __slots__ = ("max", "min", "name", "place")
 
     def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
+        if type(name) is not str:
+            raise TypeError(f"the name of a Dim is a str, not {name!r}")
         if any(bound is not None and (type(bound) is not int or bound < 0) for bound in (min, max)):
             raise ValueError(f"the bounds of Dim {name!r} are sizes: ints that are not negative")
         if min is not None and max is not None and min > max:
@@ -71,10 +75,17 @@ class Dim(DerivedDim):
         super().__init__(Symbol(name), frozenset())
         self.name, self.min, self.max = name, min, max
         self.dims = frozenset({self})
+        self.place = _line_of_caller()
 
     def __repr__(self) -> str:
         bounds = [f", {word}={bound}" for word, bound in (("min", self.min), ("max", self.max)) if bound is not None]
         return f"Dim({self.name!r}{''.join(bounds)})"
+
+
+def _line_of_caller() -> str:
+    """Where a Dim is made, in words: the bounds that a call does not keep to stand there."""
+    frame = sys._getframe(2)
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Declared:
                 value, where = seen.setdefault(dim.name, (size, place.name()))
                 wrong = _out_of_bounds(dim, size) or ("" if value == size else f"{dim.name!r} is {value} ({where})")
                 if wrong:
-                    return f"{place.name()} is {size}, but {wrong}"
+                    return f"{place.name()} is {size}, but {wrong}{_declared(dim)}"
         for place, dim, size in self._sizes(arguments):
             if isinstance(dim, Dim):
                 continue
@@ -101,11 +112,11 @@ class Declared:
             if not all(each.name in seen for each in dim.dims):
                 wrong = _unreachable(dim, size, seen, place.name())
                 if wrong:
-                    return f"{place.name()} is {size}, but {wrong}"
+                    return f"{place.name()} is {size}, but {wrong}{_declared(*dim.dims)}"
                 continue
             if evaluate(dim.size, {each.name: seen[each.name][0] for each in dim.dims}) != size:
                 told = ", ".join(f"{e.name!r} is {seen[e.name][0]} ({seen[e.name][1]})" for e in dim.dims)
-                return f"{place.name()} is {size}, but it is declared as {dim!r}, and {told}"
+                return f"{place.name()} is {size}, but it is declared as {dim!r}, and {told}{_declared(*dim.dims)}"
         return ""
 
     def _sizes(self, arguments: Sequence[Any]) -> Iterator[tuple[Source, DerivedDim, int | str]]:
@@ -120,6 +131,8 @@ class Declared:
             else:
                 assert isinstance(place, Argument)
                 value = arguments[place.index]
+                if type(value) is np.ndarray and value.ndim:
+                    yield place, dim, f"{place.name()} is an array, but it is declared as {dim!r}, as ints are"
                 if type(value) is int:
                     yield place, dim, value
 
@@ -128,6 +141,12 @@ def _out_of_bounds(dim: Dim, size: int) -> str:
     if dim.min is not None and size < dim.min:
         return f"the minimum of {dim.name!r} is {dim.min}"
     return f"the maximum of {dim.name!r} is {dim.max}" if dim.max is not None and size > dim.max else ""
+
+
+def _declared(*dims: Dim) -> str:
+    """Where to look when a call does not keep to it."""
+    places = sorted({dim.place for dim in dims})
+    return f" (declared at {', '.join(places)})"
 
 
 def multiple_of(derived: DerivedDim) -> tuple[Dim, int, int] | None:

@@ -2,6 +2,7 @@
 
 import math
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_what_decays_with_a_counter_stays_in_the_graph(base):
 
 
 # Declared dims -------------------------------------------------------------------------------------------------------
-BATCH = Dim("batch", min=1, max=64)
+BATCH, LINE = Dim("batch", min=1, max=64), sys._getframe().f_lineno
 
 
 @pytest.fixture
@@ -182,9 +183,16 @@ def test_calls_against_the_declaration(declared, rows, others, message):
     declared(matrix(2), matrix(4), 1)
     with pytest.raises(ShapeConstraintError) as caught:
         declared(matrix(rows), matrix(others), 1)
-    assert message in str(caught.value)
+    assert f"{message} (declared at test_dynamic.py:{LINE})" in str(caught.value)
     declared(matrix(3), matrix(6), 1)
     assert len(declared.variants) == 1
+
+
+def test_arrays_where_an_int_is_declared():
+    run = capture.compile(lambda x: x * 2, dynamic={"x": Dim("n")}, backend="eager")
+    with pytest.raises(ShapeConstraintError, match="x is an array, but it is declared as Dim"):
+        run(matrix(3))
+    assert run(np.float64(2.0)) == 4.0
 
 
 HALVES = Dim("halves", min=1, max=3)

@@ -32,7 +32,7 @@ from capture.ir.ops.common import (
 from capture.ir.ops.orders import known_layout
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
-from capture.ir.shapes import Size, product
+from capture.ir.shapes import Size, maximum, minimum, product
 from capture.ir.sizes import UnknownSize, at_least, same, same_shape
 from capture.ir.types import ArrayType, Layout, keep_order, scalar_type
 
@@ -102,9 +102,8 @@ def _infer_convolve(a: Any, v: Any, mode: str) -> ArrayType:
     long, short = one.shape[0], other.shape[0]
     if not at_least(long, 1) or not at_least(short, 1):
         raise CannotInfer("convolve of nothing")
-    if not at_least(long, short):
-        long, short = short, long
-    length = {"full": long + short - 1, "same": long, "valid": long - short + 1}[mode]
+    longer, shorter = maximum(long, short), minimum(long, short)
+    length = {"full": long + short - 1, "same": longer, "valid": longer - shorter + 1}[mode]
     return allocated(lowered(np.result_type(one.dtype, other.dtype)), (length,))
 
 

@@ -277,6 +277,7 @@ def _candidates(values: Sequence[int], call: Call, points: Sequence[Point]) -> I
 def _shapes(call: Call, sizes: Sequence[Expr]) -> Iterator[Size]:
     yield from (c * size for size in sizes for c in (1, 2, 3, 4))
     yield from ((size + c) // 2 for size in sizes for c in (0, 1))
+    yield from (a * a for a in sizes)
     for a, b in combinations(call.sizes, 2):
         yield from (a + b, a - b, b - a, a * b, minimum(a, b), maximum(a, b))
     yield from (product(array.shape) for array in call.arrays)

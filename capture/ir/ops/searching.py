@@ -19,12 +19,14 @@ from capture.ir.ops.common import QUIET, flag, operand_type, require_array, requ
 from capture.ir.ops.gathering import INT64
 from capture.ir.ops.library import value_or_array
 from capture.ir.passes.aliasing import is_late
-from capture.ir.shapes import product
+from capture.ir.shapes import Expr, product
 from capture.ir.sizes import at_least, same_shape
 from capture.ir.types import ArrayType
 
 DOUBLE = np.dtype(np.float64)
 MOST_STEPS = 20
+OPEN_STEPS = (10, MOST_STEPS)
+"""How often an array is halved whose size is open: for all sizes that this is enough for."""
 SIDES = ("left", "right")
 
 
@@ -64,20 +66,22 @@ define(
 def _steps(a: ArrayType, v: ArrayType) -> int:
     """How often an array is halved; ``CannotInfer`` where the test that it rises costs more than is saved."""
     size, count = a.shape[0], product(v.shape)
-    if isinstance(count, int) and not at_least(4 * count, size):  # sizes that change are taken to be large
+    is_open = isinstance(size, Expr)
+    if isinstance(count, int) and (is_open or not at_least(4 * count, size)):  # sizes that change are taken to be large
         raise CannotInfer("a search for a few numbers")
-    for steps in range(1, MOST_STEPS):
-        if not at_least(size, 2**steps):
+    if not at_least(size, 1):
+        raise CannotInfer("a search in nothing")
+    for steps in OPEN_STEPS if is_open else range(1, MOST_STEPS):
+        if at_least(2**steps - 1, size):
             return steps
     raise CannotInfer("a search in a large array")
 
 
 def _require_rising(graph: Any, a: Any, with_nan: bool) -> None:
     """NaNs come last, where any are let in."""
-    size = a.type.shape[0]
-    if not at_least(size, 2):
+    if a.type.shape[0] == 1:
         return
-    before, behind = (graph.call("slice", a, starts=(k,), sizes=(size - 1,), steps=(1,)) for k in (0, 1))
+    before, behind = (graph.call("getitem", a, key=key) for key in (slice(None, -1), slice(1, None)))
     if not with_nan:
         require(graph, graph.call("logical_not", graph.call("less_equal", before, behind)))
         return
@@ -174,13 +178,13 @@ define(
 def _interpolated(graph: Any, x: Any, xp: Any, fp: Any) -> Any:
     points, values = require_array(operand_type(xp), "interp"), require_array(operand_type(fp), "interp")
     require_value(operand_type(x), "interp")
+    if any(isinstance(size, Expr) for size in points.shape):
+        raise CannotInfer("places whose number is not known")
     if points.ndim != 1 or not same_shape(values.shape, points.shape) or not at_least(points.shape[0], 2):
         raise CannotInfer("interp needs as many points as values, and two")
     x, xp, fp = (graph.call("astype", a, dtype=DOUBLE) if a.type.dtype != DOUBLE else a for a in (x, xp, fp))
     j = searched(graph, xp, x, "right")
     last = points.shape[0] - 1
-    if not isinstance(last, int):
-        raise CannotInfer("places whose number is not known")
     low = graph.call("clip", graph.call("subtract", j, 1), 0, last - 1)
     high = graph.call("clip", j, 1, last)
     pairs = [[graph.call("gather", a, place, axes=(0,)) for place in (low, high)] for a in (xp, fp)]
