@@ -57,6 +57,13 @@ ONE_VARIANT = {
         np.diag(x), np.diag(x[:, 0]), np.diag(x[:, 0], 2), np.diag(x[:, 0], -1), np.diagonal(x, 1), np.trace(x)
         np.triu(x), np.tril(x, -1), np.indices(x.shape)
     """,
+    "windows": """
+        windows(x, 3, axis=1), windows(x, 3, axis=1) * 2, windows(x, 3, axis=1).sum(axis=-1)
+        windows(np.concatenate([x, x, np.zeros((3, x.shape[1]))]), 3, axis=0).mean(axis=-1)
+        windows(x, len(x), axis=0).sum(axis=-1), windows(x[:, 0], min(3, len(x))).sum()
+        windows(x.T, 2, axis=0) + 1, windows(x, x.shape[1] // 2, axis=1).max(axis=-1) - x[:, :4]
+        windows(x, 3, axis=1)[:, ::2] @ np.ones(3), windows(np.pad(x[:, 0], 3), 5).max(axis=-1)
+    """,
     "slices": """
         x[: x.shape[0] // 2], x[x.shape[0] // 2 :], x[x.shape[0] % 3 :]
         x[-3:], x[:-3], x[1:-1], x[::-1][: len(x) - 2], x[len(x) - 1 :]
@@ -115,6 +122,7 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "x.squeeze()": 2,  # one row has fewer axes
     "np.searchsorted(x[:, 0], x[:, 0])": 2,  # in nothing
     "np.convolve(x[:, 0], np.ones(3), 'same')": 2,  # of nothing: NumPy raises
+    "windows(x, 2, axis=0) * 2": 2,  # of one row: NumPy raises
     "np.linspace(0, 1, len(x))": 2,  # where there is an interval: a view
     "np.linspace(-1, 3, len(x), endpoint=False)": 2,
     "x * (x.shape[0] > 4)": 2,
@@ -136,7 +144,8 @@ def variants_of(run):
 
 @pytest.mark.parametrize(("line", "variants"), expressions())
 def test_variants_for_all_numbers_of_rows(line, variants):
-    run = captured(eval(f"lambda x: ({line})", {"np": np, "math": math}), dynamic=True)
+    names = {"np": np, "math": math, "windows": np.lib.stride_tricks.sliding_window_view}
+    run = captured(eval(f"lambda x: ({line})", names), dynamic=True)
     rest = random.Random(line).sample(REST, len(REST))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -34,6 +34,7 @@ from capture.ir.ops import (
     sizes,
     spreading,
     views,
+    windows,
 )
 
 __all__ = [
@@ -70,4 +71,5 @@ __all__ = [
     "sizes",
     "spreading",
     "views",
+    "windows",
 ]
