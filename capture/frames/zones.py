@@ -61,9 +61,11 @@ class Zones:
         return tuple(sorted(filter(self._is_worth_it, found)))
 
     def _is_worth_it(self, entry: int) -> bool:
+        """A jump alone is none: no signal may arrive between a value that is passed on and the way back for the next."""
+        found = {self.code.instructions[index].op for index in self.piece(entry)}
         if self.everything and self.exits(entry):
-            return True
-        return any(self.code.instructions[i].op in WORK for i in self.piece(entry))
+            return found != {"JUMP"}
+        return not found.isdisjoint(WORK)
 
     def exits(self, entry: int) -> tuple[int, ...]:
         """Native instructions that the piece behind ``entry`` leads to: those of handlers last."""

@@ -15,6 +15,8 @@ import pytest
 import capture
 from capture.errors import Unsupported
 from capture.frames import hook
+from capture.frames.bytecode import decode
+from capture.frames.zones import zones_of
 from tests.helpers import Outcome, captured, duplicate, numbers
 
 X = numbers(4)
@@ -920,3 +922,15 @@ def test_breaks_at_a_share_of_all_instructions(function, script):
     for point in list(found)[len(function.__name__) % EVERY :: EVERY]:
         capture.reset()
         played(function, script, X, force_break=lambda code, index, point=point: (code, index) == point)
+
+
+def delegating(inner):
+    return (yield from inner)
+
+
+def test_the_way_back_for_the_next_value_is_no_piece():
+    """Where everything is captured, too: no signal may arrive there."""
+    zones = zones_of(decode(delegating.__code__), True)
+    pieces = [{zones.code.instructions[index].op for index in zones.piece(entry)} for entry in zones.entries]
+    assert pieces
+    assert {"JUMP"} not in pieces

@@ -10,7 +10,7 @@ ways to a block, but those of loops back to their heads, come before it, and whe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from capture.frames.bytecode import Code
@@ -62,11 +62,12 @@ def part_from(code: Code, start: int, whole: bool = False) -> Part:
 
 
 def _part_from(code: Code, start: int, whole: bool) -> Part:
-    order = _in_order(code, start)
+    ways = _ways(code)
+    order = _in_order(ways, start)
     place = {index: number for number, index in enumerate(order)}
     before: dict[int, list[int]] = {index: [] for index in order}
     for index in order:
-        for after in _after(code, index):
+        for after in ways[index]:
             before[after].append(index)
     bodies = {
         after: _body(before, after, [index for index in before[after] if place[index] >= place[after]])
@@ -75,39 +76,39 @@ def _part_from(code: Code, start: int, whole: bool) -> Part:
     }
     doomed = _doomed(code, order)
     end = None if whole else _end(code, order, start, bodies.get(start, frozenset()), doomed)
-    inside = _within(code, start, end)
+    inside = _within(ways, start, end)
     leaders = tuple(
         index for index in order
-        if index in inside and (index == start or len(before[index]) != 1 or _splits(code, before[index][0]))
+        if index in inside and (index == start or len(before[index]) != 1 or len(set(ways[before[index][0]])) > 1)
     )  # fmt: skip
     heads = frozenset(head for head in bodies if head in inside)
     return Part(start, end, leaders, heads, doomed, {head: bodies[head] & inside for head in heads})
 
 
-def _after(code: Code, index: int) -> Iterator[int]:
-    if code.instructions[index].op not in RAISING:
-        for after, _ in code.successors(index):
-            yield after
+def _ways(code: Code) -> Sequence[tuple[int, ...]]:
+    """Where control goes from each instruction, if nothing is raised."""
+    if "ways" not in code.found:
+        code.found["ways"] = [
+            () if instruction.op in RAISING else tuple(after for after, _ in code.successors(instruction.index))
+            for instruction in code.instructions
+        ]
+    return code.found["ways"]  # type: ignore[no-any-return]
 
 
-def _splits(code: Code, index: int) -> bool:
-    return len(set(_after(code, index))) > 1
-
-
-def _in_order(code: Code, start: int) -> list[int]:
+def _in_order(ways: Sequence[tuple[int, ...]], start: int) -> list[int]:
     """Instructions reachable from ``start``, each before those it leads to, but for the ways back."""
     order: list[int] = []
     seen = {start}
-    waiting = [(start, iter(list(_after(code, start))))]
+    waiting = [(start, iter(ways[start]))]
     while waiting:
-        index, ways = waiting[-1]
-        after = next(ways, None)
+        index, further = waiting[-1]
+        after = next(further, None)
         if after is None:
             order.append(index)
             waiting.pop()
         elif after not in seen:
             seen.add(after)
-            waiting.append((after, iter(list(_after(code, after)))))
+            waiting.append((after, iter(ways[after])))
     return order[::-1]
 
 
@@ -124,6 +125,7 @@ def _body(before: dict[int, list[int]], head: int, backs: Iterable[int]) -> froz
 
 def _doomed(code: Code, order: list[int]) -> frozenset[int]:
     """Instructions from which every way ends in a ``raise``."""
+    ways = _ways(code)
     alive: set[int] = set()
     changed = True
     while changed:
@@ -131,7 +133,7 @@ def _doomed(code: Code, order: list[int]) -> frozenset[int]:
         for index in reversed(order):
             if index not in alive:
                 returns = code.instructions[index].op == "RETURN_VALUE"
-                if returns or any(after in alive for after in _after(code, index)):
+                if returns or not alive.isdisjoint(ways[index]):
                     alive.add(index)
                     changed = True
     return frozenset(order) - alive
@@ -140,27 +142,32 @@ def _doomed(code: Code, order: list[int]) -> frozenset[int]:
 def _end(code: Code, order: list[int], start: int, body: frozenset[int], doomed: frozenset[int]) -> int | None:
     """The first instruction outside of the loop that all ways from ``start`` pass."""
     alive = [index for index in order if index not in doomed]
-    every = frozenset(alive)
-    passed: dict[int, frozenset[int]] = dict.fromkeys(alive, every)
+    bits = {index: 1 << number for number, index in enumerate(alive)}
+    ways = {index: [after for after in _ways(code)[index] if after in bits] for index in alive}
+    every = (1 << len(alive)) - 1
+    passed = dict.fromkeys(alive, every)  # sets of instructions, as bits
     changed = True
     while changed:
         changed = False
         for index in reversed(alive):
-            ways = [passed[after] for after in _after(code, index) if after in every]
-            found = (frozenset.intersection(*ways) if ways else frozenset()) | {index}
+            found = every if ways[index] else 0
+            for after in ways[index]:
+                found &= passed[after]
+            found |= bits[index]
             if found != passed[index]:
                 passed[index] = found
                 changed = True
-    later = passed.get(start, frozenset()) - body - {start}
-    first = [index for index in later if later <= passed[index]]
-    return first[0] if first else None
+    later = passed.get(start, 0)
+    for index in (*body, start):
+        later &= ~bits.get(index, 0)
+    return next((index for index in alive if later & bits[index] and not later & ~passed[index]), None)
 
 
-def _within(code: Code, start: int, end: int | None) -> frozenset[int]:
+def _within(ways: Sequence[tuple[int, ...]], start: int, end: int | None) -> frozenset[int]:
     """Instructions between ``start`` and ``end``."""
     seen, waiting = {start}, [start]
     while waiting:
-        for after in _after(code, waiting.pop()):
+        for after in ways[waiting.pop()]:
             if after != end and after not in seen:
                 seen.add(after)
                 waiting.append(after)

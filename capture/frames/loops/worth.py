@@ -54,11 +54,12 @@ def is_worth(tracer: Tracer, frame: Frame) -> bool:
             return False
         _go_back(tracer, frame)
         return not _is_left(tracer, frame)
-    if _is_left(tracer, frame) or index not in part_from(code, index).heads:
+    is_for = frame.instruction.op == "FOR_ITER"
+    if _is_left(tracer, frame) or frame.instruction.op == "SEND" or (is_for and _rounds(frame.stack[-1]) is None):
+        return False
+    if index not in part_from(code, index).heads:
         return False  # what the way back leads to is elsewhere, as in a resume function
-    if frame.instruction.op != "FOR_ITER":
-        return frame.instruction.op != "SEND" and _goes_on(tracer, frame)
-    return _is_worth_tracing(tracer, frame)
+    return _is_worth_tracing(tracer, frame) if is_for else _goes_on(tracer, frame)
 
 
 def _is_left(tracer: Tracer, frame: Frame) -> bool:
