@@ -61,7 +61,7 @@ class Zones:
         return tuple(sorted(filter(self._is_worth_it, found)))
 
     def _is_worth_it(self, entry: int) -> bool:
-        """A jump alone is none: no signal may arrive between a value that is passed on and the way back for the next."""
+        """A jump alone is none: no signal may arrive between a value passed on and the way back for the next."""
         found = {self.code.instructions[index].op for index in self.piece(entry)}
         if self.everything and self.exits(entry):
             return found != {"JUMP"}
