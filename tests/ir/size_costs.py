@@ -19,8 +19,8 @@ from unittest import mock
 
 import numpy as np
 
+from capture import backends
 from capture.ir.shapes import Facts
-from tests.benchmarks.dynamic import COMPARED
 from tests.benchmarks.programs import BY_NAME
 from tests.helpers import captured
 from tests.row_programs import ROWS, matrix
@@ -83,8 +83,8 @@ def run_programs() -> None:
         run = captured(program, dynamic=True)
         for n in (3, 7, 0, 1):
             run(matrix(n))
-    for benchmark in map(BY_NAME.__getitem__, COMPARED):
-        run = captured(benchmark.function, dynamic=True, exact=False)
+    for benchmark in BY_NAME.values():
+        run = captured(benchmark.function, dynamic=True, backend=backends.eager, exact=False)
         for n in (100, 400):
             run(*benchmark.arguments(np.random.default_rng(0), n, "f8"))
     decoder = runpy.run_path(str(Path(__file__).parent.parent.parent / "examples" / "decoder.py"))

@@ -53,6 +53,7 @@ from capture.ir.shapes.lowest import (
     form_of,
     lowest,
     multiplied_limits,
+    one_question,
     table,
 )
 from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
@@ -94,7 +95,8 @@ class Facts:
         if verdict:
             return self
         try:
-            facts = ASSUME[relation.op](self, self.simplify(difference(relation)))
+            with one_question():
+                facts = ASSUME[relation.op](self, self.simplify(difference(relation)))
         except TooComplex:
             facts = self  # to know less is sound
         return changed(facts, relations=(*self.relations, relation))
@@ -106,7 +108,8 @@ class Facts:
         if relation not in self._verdicts:
             rule, wanted = DECIDE[relation.op]
             try:
-                answer = rule(self, self.simplify(difference(relation)))
+                with one_question():
+                    answer = rule(self, self.simplify(difference(relation)))
             except TooComplex:
                 answer = None
             self._verdicts[relation] = None if answer is None else answer == wanted
@@ -129,7 +132,8 @@ class Facts:
             return size
         if size not in self._simplified:
             try:
-                self._simplified[size] = fold(size, self.solved.get, self._rules)
+                with one_question():
+                    self._simplified[size] = fold(size, self.solved.get, self._rules)
             except TooComplex:
                 self._simplified[size] = size
         return self._simplified[size]
@@ -137,7 +141,8 @@ class Facts:
     def minimal(self, relations: Iterable[Relation], example: Mapping[str, int] | None = None) -> tuple[Relation, ...]:
         """The relations, in order, without those that follow from these facts and the others.
 
-        All of them hold at the ``example``, if there is one: near it, most that are needed are found to be so.
+        All of them hold at the ``example``, if there is one: near it, most that are needed are found to be so. One with
+        several divisions or extremes is kept: proofs about it are long, and there hardly ever is one.
         """
         relations = tuple(dict.fromkeys(relations))
         kept = {relation for part in _parts(relations, self.relations) for relation in self._minimal(part, example)}
@@ -151,13 +156,14 @@ class Facts:
                 return relations
         needed: list[Relation] = []
         before = [self]
+        plain = {relation for relation in relations if _has_few_parts(relation)}
         for relation in relations:
-            if relation in sure or not before[-1].implied(relation):
+            if relation in sure or relation not in plain or not before[-1].implied(relation):
                 needed.append(relation)
-                before.append(before[-1].assume(relation))
+                before.append(before[-1].assume(relation) if relation in plain else before[-1])
         kept: list[Relation] = []
         for relation, facts in zip(reversed(needed), reversed(before[:-1]), strict=True):
-            if relation in sure or not reduce(Facts.assume, kept, facts).implied(relation):
+            if relation in sure or relation not in plain or not reduce(Facts.assume, filter(plain.__contains__, kept), facts).implied(relation):
                 kept.insert(0, relation)
         return kept
 
@@ -306,6 +312,15 @@ def _multiple_of_divisor(atom: FloorDiv, factors: Product, c: int) -> Size | Non
         return None
     rest = without(rest, terms[0][0])
     return None if rest is None else multiply(c, expand(rest))
+
+
+MOST_PARTS = 1
+"""Divisions and extremes in a relation that proofs are about."""
+
+
+def _has_few_parts(relation: Relation) -> bool:
+    parts = {atom for atom in atoms(relation.left, relation.right) if not isinstance(atom, Symbol)}
+    return len(parts) <= MOST_PARTS
 
 
 def _parts(relations: Iterable[Relation], facts: Iterable[Relation]) -> Iterator[list[Relation]]:

@@ -15,9 +15,10 @@ in turn.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
@@ -44,6 +45,32 @@ from capture.ir.shapes.traverse import atoms, substitute, without_modulo
 MAX_FORMS = 32
 MAX_PRODUCTS = 16
 MAX_CASES = 2
+
+
+MOST_WORK = 500
+"""Numbers in all tables of inequalities that one question looks at: about a millisecond."""
+WORK_OF_FORM = 4
+"""What finding an inequality counts."""
+
+
+class _Work(threading.local):
+    left: float = INFINITY
+
+
+_work = _Work()
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """Bounds that take longer inside are not found; a question that is part of another one shares its work."""
+    if _work.left < INFINITY:
+        yield
+        return
+    _work.left = MOST_WORK
+    try:
+        yield
+    finally:
+        _work.left = INFINITY
 
 
 class Known(Protocol):
@@ -96,7 +123,7 @@ def _has_inner_modulo(size: Expr) -> bool:
 
 def _by_cases(size: Expr, facts: Known, given: Sequence[Form], enough: End, cases: int) -> End:
     extreme = _obstacle(size)
-    if extreme is None:
+    if extreme is None or _work.left <= 0:
         return -INFINITY
     sign = 1 if type(extreme) is Max else -1
     low: End = INFINITY
@@ -122,11 +149,16 @@ def _obstacle(size: Expr) -> Extreme | None:
 
 def _combined(size: Size, facts: Known, given: Sequence[Form], enough: End) -> End:
     """The bound by the best combination of inequalities that have to do with the size."""
+    if _work.left <= 0:
+        return -INFINITY
     goal = form_of(size)
-    tables = (facts.table, table(chain(given, _about(goal, size, facts))))
+    about = list(_about(goal, size, facts))
+    _work.left -= WORK_OF_FORM * len(about)
+    tables = (facts.table, table(chain(given, about)))
     if any(_is_unlimited(factors, c, tables, facts) for factors, c in goal.terms.items()):
         return -INFINITY
     forms, products = _relevant(goal, tables)
+    _work.left -= len(forms) * len(products)
     columns = [([form.terms.get(factors, 0) for factors in products], form.constant) for form in forms]
     limits = [facts.product_range(factors) for factors in products]
     return best_bound([goal.terms.get(factors, 0) for factors in products], goal.constant, columns, limits, enough)
