@@ -163,7 +163,9 @@ class Facts:
                 before.append(before[-1].assume(relation) if relation in plain else before[-1])
         kept: list[Relation] = []
         for relation, facts in zip(reversed(needed), reversed(before[:-1]), strict=True):
-            if relation in sure or relation not in plain or not reduce(Facts.assume, filter(plain.__contains__, kept), facts).implied(relation):
+            others = filter(plain.__contains__, kept)
+            surely = relation in sure or relation not in plain
+            if surely or not reduce(Facts.assume, others, facts).implied(relation):
                 kept.insert(0, relation)
         return kept
 
