@@ -43,7 +43,7 @@ from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, numbers, operations
 from capture.frames.values.arrays import ScalarValue, graph_value
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
-from capture.frames.values.constants import Constant, attempt
+from capture.frames.values.constants import Constant, attempt, formats_itself
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
 from capture.frames.values.exceptions import ExceptionValue, OnStack, Raised
 from capture.frames.values.functions import CellValue, ClosureValue, CodeValue, EntryValue, MethodValue
@@ -547,7 +547,10 @@ class Tracer:
             raise GraphBreak(f"{words} of {error}") from None
         if words in ("hash", "__hash__") or any(type(value) in (set, frozenset) for value in concrete):
             self.portable &= words == "contains"  # each process hashes texts, and so orders sets, in its own way
-        return self.constant(attempt(function, concrete, named, words))
+        found = attempt(function, concrete, named, words)
+        if type(found) in (str, bytes):  # of a function, say: its address is in it
+            self.portable &= all(map(formats_itself, (*concrete, *named.values())))
+        return self.constant(found)
 
     def binary(self, symbol: str, left: Value, right: Value) -> Value:
         left, right = left.real(self), right.real(self)

@@ -111,11 +111,15 @@ def _name_of_module(module: ModuleType) -> str:
 def _encoded_namespace(namespace: dict[str, Any], world: World) -> Any:
     if namespace is world.function.__globals__:
         return ("own globals",)
+    return ("namespace", _name_of_namespace(namespace))
+
+
+def _name_of_namespace(namespace: dict[str, Any]) -> str:
     name = namespace.get("__name__")
     module = sys.modules.get(name) if type(name) is str else None
-    if type(module) is not ModuleType or module.__dict__ is not namespace:
+    if type(name) is not str or type(module) is not ModuleType or module.__dict__ is not namespace:
         raise NotKept("a dict that is no module's")
-    return ("namespace", name)
+    return name
 
 
 def _encoded_array(array: np.ndarray) -> Any:
@@ -152,13 +156,13 @@ def identified(value: Any) -> tuple[Any, ...]:
     if kind is np.ufunc:
         return ("ufunc", value.__name__, value.nin, value.nout, *value.types)
     if kind is BuiltinFunctionType and type(value.__self__) in (ModuleType, NoneType):
-        return ("builtin", value.__name__)
+        return ("builtin", value.__name__, value.__module__, getattr(value.__self__, "__name__", None))
     if kind is _DISPATCHED:
         return ("dispatched", identified(value._implementation))
     if kind is FunctionType and value.__closure__ is None:
-        return ("function", described(value.__code__), value.__globals__.get("__name__"))
+        return ("function", described(value.__code__), _name_of_namespace(value.__globals__))
     if kind is type and not value.__flags__ & _HEAP_TYPE:
-        return ("class", value.__name__)
+        return ("class", value.__module__, value.__name__)
     raise NotKept(f"an object of {kind.__module__}.{kind.__qualname__}")
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from capture.frames.breaks import GraphBreak
 from capture.frames.handlers.table import opcode
 from capture.frames.values import operations, protocols
 from capture.frames.values.base import NotConcrete, Value
-from capture.frames.values.constants import PLAIN, Constant
+from capture.frames.values.constants import Constant, formats_itself
 from capture.frames.values.exceptions import ExceptionValue, raised
 from capture.frames.values.instances import Instance
 from capture.frames.values.keys import Lacks
@@ -95,15 +93,9 @@ def _text(tracer: Tracer, value: Value) -> Any:
         found = value.concrete(tracer)
     except NotConcrete:
         raise GraphBreak(f"{value.describe()} is formatted as a string") from None
-    if not _formats_itself(found):
+    if not formats_itself(found):
         raise GraphBreak(f"{value.describe()} is formatted as a string")
     return found
-
-
-def _formats_itself(value: Any) -> bool:
-    if type(value) in (tuple, list):
-        return all(map(_formats_itself, value))
-    return type(value) in PLAIN or isinstance(value, np.dtype)
 
 
 CONVERSIONS: Mapping[str | None, Callable[[Any], Any]] = {

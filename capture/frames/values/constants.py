@@ -77,6 +77,13 @@ def methods_of(kind: type) -> frozenset[str]:
     return frozenset({"item", "is_integer"}) if issubclass(kind, np.generic) else METHODS.get(kind, frozenset())
 
 
+def formats_itself(value: Any) -> bool:
+    """Whether the text of a value runs no code of the user's, and tells neither addresses nor the order of a set."""
+    if type(value) in (tuple, list):
+        return all(map(formats_itself, value))
+    return type(value) in PLAIN or isinstance(value, np.dtype)
+
+
 def has_plain_items(value: Any) -> bool:
     return type(value) is not frozenset or all(type(item) in PLAIN for item in value)
 
