@@ -1,5 +1,7 @@
 """Programs that once gave something else than NumPy, by kind."""
 
+import operator
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
@@ -52,6 +54,36 @@ def test_a_list_is_no_tuple_as_an_index(function):
     run = captured(function)
     for _ in range(2):
         run.on(lambda: (np.arange(12.0).reshape(3, 4),))
+
+
+def add_to_list(x):
+    pair = [1.0, 2.0]
+    pair += x
+    return pair
+
+
+def add_to_lists_by_operator(x):
+    pair, other = [1.0, 2.0], [3.0]
+    return operator.iadd(pair, x), pair, operator.iconcat(other, x), other
+
+
+@pytest.mark.parametrize("function", [add_to_list, add_to_lists_by_operator])
+def test_an_array_is_added_to_a_list_not_appended(function):
+    captured(function).on(lambda: (np.ones(2),))
+    assert "list += array" in str(capture.explain(function)(np.ones(2)).breaks)
+
+
+@pytest.mark.parametrize("join", [operator.concat, operator.iconcat])
+def test_arrays_are_not_joined_by_operators(join):
+    def function(x):
+        return join(x * 2, x)
+
+    for run in (function, capture.compile(function)):
+        with pytest.raises(TypeError, match="Concatenation operation is not implemented"):
+            run(np.ones(2))
+    compiled = capture.compile(lambda x: x * len(join([1.0], [2.0])))
+    assert compiled(np.ones(2)).tolist() == [2.0, 2.0]
+    assert len(compiled.graphs) == 1
 
 
 @pytest.mark.parametrize(

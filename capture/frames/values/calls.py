@@ -460,6 +460,9 @@ OPERATORS: Mapping[Any, str] = {
     operator.rshift: ">>", operator.concat: "+", operator.iconcat: "+=",
 }  # fmt: skip
 
+JOINING = frozenset({operator.concat, operator.iconcat})
+"""Those of sequences alone: arrays and numbers are refused."""
+
 
 def call_known(
     tracer: Tracer, callee: Value, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]
@@ -484,6 +487,8 @@ def call_known(
         if function in BUILTINS:
             return _call_builtin(tracer, function, args, kwargs)
         if function in OPERATORS and len(args) == 2 and not kwargs:
+            if function in JOINING and args[0].python_type(tracer) not in (list, tuple, str, bytes):
+                raise GraphBreak(f"{function.__name__} of {args[0].describe()} is left to Python", "call")
             return binary(tracer, OPERATORS[function], *args)
         if type(function) is types.MethodDescriptorType:
             return _call_unbound(tracer, function, args, kwargs)

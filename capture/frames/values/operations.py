@@ -216,7 +216,7 @@ BINARY = _pairs(
     ((Constant,), (NumberValue,), numbers.binary),
     ((TupleValue,), (TupleValue,), _sequences),
     ((ListValue,), (ListValue,), _sequences),
-    ((ListValue,), (TupleValue, ArrayValue), _extended),
+    ((ListValue,), (TupleValue,), _extended),
     ((TupleValue, ListValue), (Constant,), _repeated),
     ((Constant,), (TupleValue, ListValue), _repeated_right),
     ((Constant,), (DictValue,), _formatted),
