@@ -166,7 +166,7 @@ def _compiler() -> tuple[Any, Any] | None:
 
 
 def _outliving(settings: Settings, function: str, *args: Any) -> Any:
-    """A function of ``capture.kept``, unless that is turned off; whatever is wrong there, the compiler still works."""
+    """What a function of ``capture.kept`` gives; None if that is turned off, or wrong: the compiler still works."""
     if not settings.options.warm_start:
         return None
     from capture import kept
@@ -248,7 +248,6 @@ def explain(fn: Any, *, dynamic: bool | None = None, **options: Any) -> Callable
 
     ``report.result`` is what the call returned. Keyword arguments are those of ``compile``.
     """
-
     from capture.report import make_report
 
     @functools.wraps(fn)
@@ -270,9 +269,9 @@ def _record_of(compiled: Any) -> Record:
 
 def _reset(entry: Any, record: Record) -> None:
     """Forget all variants and graphs of one function."""
-    entry.clear()
     from capture.frames import frontend
 
+    entry.clear()
     entry.plain = False
     frontend.forget(record)
 
