@@ -12,6 +12,7 @@ import itertools
 import operator
 import time
 from collections.abc import Callable, Iterator
+from functools import reduce
 from random import Random
 
 from capture.ir.shapes import (
@@ -32,7 +33,7 @@ from capture.ir.shapes import (
     to_python,
 )
 from capture.ir.shapes.relations import COMPARE
-from capture.ir.shapes.samples import samples
+from capture.ir.shapes.samples import GENERAL, Points
 from capture.ir.shapes.traverse import ALGEBRA, fold, without_modulo
 
 Tree = int | Symbol | tuple
@@ -133,8 +134,8 @@ def check_expression(random: Random) -> None:
     assert forms["parsed"] == size and hash(forms["parsed"]) == hash(size), (tree, str(size))
     assert fold(size, lambda atom: None, ALGEBRA) == size, f"not stable: {size}"
     python = compile(to_python(size), "<size>", "eval")
-    for point, value in enumerate(samples(size)):
-        expected = value_or_none(tree, {symbol.name: samples(symbol)[point] for symbol in leaves})
+    for point, value in enumerate(GENERAL.of(size)):
+        expected = value_or_none(tree, {symbol.name: GENERAL.of(symbol)[point] for symbol in leaves})
         assert expected is None or value == expected, f"{value} for {size} at point {point}, not {expected}"
     for env in envs:
         expected = value_or_none(tree, env)
@@ -185,7 +186,8 @@ def check_facts(random: Random) -> None:
     leaves = random_symbols(random, random.choice((2, 3)))
     assumed, witness = random_facts(random, leaves)
     relations = [relation for *_, relation in assumed]
-    facts = Facts.of(*relations)
+    at_hand = random.choice((None, witness, random_env(random, leaves)))
+    facts = reduce(Facts.assume, relations, Facts(points=Points(at_hand)))
     where = [env for env in box(leaves) if all(truth(relation, env) for relation in assumed)]
     try:
         check_question(facts, random_relation(random, leaves), where)
@@ -194,7 +196,7 @@ def check_facts(random: Random) -> None:
         check_guards(assumed, kept, list(box(leaves)))
         assert Facts().minimal(relations, witness) == kept, f"near {witness} other relations are needed"
     except AssertionError as error:
-        raise AssertionError(f"under {list(map(str, relations))}: {error}") from error
+        raise AssertionError(f"under {list(map(str, relations))}, {at_hand} at hand: {error}") from error
 
 
 def check_question(facts: Facts, question: tuple[Tree, Tree, Relation] | None, where: list[Env]) -> None:

@@ -25,7 +25,7 @@ from tests.benchmarks.programs import BY_NAME
 from tests.helpers import captured
 from tests.row_programs import ROWS, matrix
 
-QUESTIONS = ("decide", "assume", "simplify", "bounds", "minimal")
+QUESTIONS = ("decide", "learn", "assume", "simplify", "bounds", "minimal")
 
 
 @dataclass

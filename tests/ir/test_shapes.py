@@ -20,6 +20,7 @@ from capture.ir.shapes import (
     C_HELPERS,
     Contradiction,
     Facts,
+    Points,
     Symbol,
     TooComplex,
     broadcast,
@@ -552,7 +553,8 @@ def test_sizes_that_do_not_broadcast(a, b, env):
 def test_what_is_one_by_proof_broadcasts_as_what_is_one_by_sight():
     start, size, width = Symbol("start", 0, 2**31 - 1), Symbol("size", 0, 2**40), Symbol("width", 0, 2**40)
     rows = maximum(0, minimum(start + 1, size) - start)
-    facts = Facts.of(eq(rows * width, 384))  # so that there is one row, which no simpler form shows
-    assert facts.decide(eq(rows, 1)) is True and facts.simplify(rows) == rows
+    facts = Facts(points=Points({"start": 3, "size": 8, "width": 384}))
+    facts = facts.assume(eq(rows * width, 384))  # so that there is one row, which no simpler form shows
+    assert facts.simplify(rows) == rows and facts.decide(eq(rows, 1)) is True
     for a, b in ((1, rows), (rows, 1), (rows, rows)):
         assert broadcast(a, b, facts) == (rows, None)

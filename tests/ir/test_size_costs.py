@@ -1,10 +1,10 @@
 """No question about the sizes of a real program takes long: counted in calls of functions, of which a millisecond has
-about ten thousand.
+about five thousand.
 """
 
 from tests.ir.size_costs import observed, run_programs
 
-MOST_CALLS = 12_000
+MOST_CALLS = 6_000
 
 
 def test_questions_of_real_programs_are_answered_soon():

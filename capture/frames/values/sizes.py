@@ -32,6 +32,7 @@ from capture.frames.values.numbers import NumberValue, Specialise
 from capture.ir.shapes import (
     Expr,
     Facts,
+    Points,
     Relation,
     Size,
     Symbol,
@@ -78,7 +79,8 @@ class Sizes(Known):
     is_settled_once = True
 
     def __init__(self, tracer: Tracer) -> None:
-        super().__init__()
+        self.at_hand: dict[str, int] = {}  # what symbols are in this call
+        super().__init__(Facts(points=Points(self.at_hand)))
         self.tracer = tracer
         self.numbers: dict[str, NumberValue] = {}  # by symbol
         self.owners: dict[str, ArrayValue] = {}  # whose sizes the symbols are; the others are ints
@@ -97,6 +99,7 @@ class Sizes(Known):
         assert owner.source is not None
         symbol = Symbol(f"s{len(self.numbers)}", 0, LARGEST_SIZE)
         self.owners[symbol.name] = owner
+        self.at_hand[symbol.name] = example
         self.numbers[symbol.name] = NumberValue(example, source=Dimension(owner.source, axis), size=symbol)
         return symbol
 
@@ -104,6 +107,7 @@ class Sizes(Known):
         """Give a Python int from outside its symbol."""
         value.size = Symbol(f"k{len(self.numbers)}", low, high)
         self.numbers[value.size.name] = value
+        self.at_hand[value.size.name] = value.example
 
     def example(self, size: Size) -> int | None:
         """What a size is this time; None if it depends on what arrays hold."""
@@ -111,7 +115,7 @@ class Sizes(Known):
             return size
         if any(symbol.name not in self.numbers for symbol in size.symbols):
             return None
-        return evaluate(size, {symbol.name: self.numbers[symbol.name].example for symbol in size.symbols})
+        return evaluate(size, self.at_hand)
 
     def sources(self, *sizes: Size) -> frozenset[Source] | None:
         """Where the symbols of sizes come from; None if one comes from what arrays hold."""
@@ -185,11 +189,10 @@ class Sizes(Known):
         if self.sources(relation.left, relation.right) is None:
             words = f"whether {{}} {relation.op} {{}} depends on what an array holds"
             raise UnknownSize(words, relation.left, relation.right)
-        env = {symbol.name: self.numbers[symbol.name].example for symbol in relation.symbols}
-        answer = holds(relation, env)
+        answer = holds(relation, self.at_hand)
         told = relation if answer else negate(relation)
         fact = tidy(told)
-        facts = self.facts.assume(fact).assume(told)
+        facts = self.facts.learn(fact).assume(told)
         fixed = [symbol for symbol, size in facts.solved.items() if isinstance(size, int)]
         needed = f"needed{self._what_for('by')}"
         if fixed:
@@ -272,8 +275,8 @@ class Sizes(Known):
     def guards(self) -> tuple[Guard, ...]:
         """A guard for each fact that does not follow from the others."""
         places = {name: number.source for name, number in self.numbers.items() if number.source is not None}
-        example = {name: number.example for name, number in self.numbers.items()}
-        return tuple(relation_guard(fact, places, self.asked[fact]) for fact in Facts().minimal(self.asked, example))
+        needed = Facts(points=Points(self.at_hand)).minimal(self.asked, self.at_hand)
+        return tuple(relation_guard(fact, places, self.asked[fact]) for fact in needed)
 
     # values -------------------------------------------------------------------------------------------------------
     def value(self, size: Size) -> Value:

@@ -31,6 +31,7 @@ from capture.ir.shapes.relations import (
     replace,
     tidy,
 )
+from capture.ir.shapes.samples import Points
 from capture.ir.shapes.text import C_HELPERS, parse, to_c, to_python
 from capture.ir.shapes.traverse import evaluate, substitute, symbols
 
@@ -39,6 +40,7 @@ __all__ = [
     "Contradiction",
     "Expr",
     "Facts",
+    "Points",
     "Relation",
     "Size",
     "Symbol",

@@ -342,7 +342,9 @@ def range_of(size: Size) -> Range:
 
 
 def product_range(factors: Product, of: Callable[[Expr], Range]) -> Range:
-    return reduce(ranges.times, (ranges.power(of(atom), exponent) for atom, exponent in factors))
+    (atom, exponent), *others = factors
+    first = of(atom) if exponent == 1 else ranges.power(of(atom), exponent)  # as nearly all are
+    return ranges.times(first, product_range(tuple(others), of)) if others else first
 
 
 def linear(size: Size) -> Linear:
@@ -385,10 +387,10 @@ def multiply(a: Size, b: Size) -> Size:
 
 def scale(size: Expr, factor: int) -> Size:
     terms, constant = size.linear
-    if factor == 0:
-        return 0
+    if factor == 0 or factor == 1:
+        return size if factor else 0
     if len(terms) == 1 and not constant:
-        return assemble({terms[0][0]: terms[0][1] * factor}, 0)
+        return _term(terms[0][0], terms[0][1] * factor)
     return Sum(tuple((factors, c * factor) for factors, c in terms), constant * factor)
 
 
@@ -431,10 +433,14 @@ def assemble(terms: Mapping[Product, int], constant: int) -> Size:
     if not terms:
         return constant
     if len(terms) == 1 and not constant:
-        ((factors, coefficient),) = terms.items()
-        if coefficient == 1 and len(factors) == 1 and factors[0][1] == 1:
-            return factors[0][0]
+        return _term(*terms.popitem())
     return Sum(tuple(sorted(terms.items(), key=_order)), constant)
+
+
+def _term(factors: Product, coefficient: int) -> Expr:
+    """A single product, some times; one atom, once, is that atom."""
+    is_atom = coefficient == 1 and len(factors) == 1 and factors[0][1] == 1
+    return factors[0][0] if is_atom else Sum(((factors, coefficient),), 0)
 
 
 def _order(term: tuple[Product, int]) -> tuple[Any, ...]:

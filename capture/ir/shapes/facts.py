@@ -54,11 +54,12 @@ from capture.ir.shapes.lowest import (
     lowest,
     multiplied_limits,
     one_question,
+    reaches,
     table,
 )
 from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
-from capture.ir.shapes.relations import Relation, difference, eq, primitive
-from capture.ir.shapes.samples import POINTS, samples, samples_of_product
+from capture.ir.shapes.relations import Relation, eq, primitive
+from capture.ir.shapes.samples import GENERAL, Points
 from capture.ir.shapes.traverse import Rules, atoms, fold, rules, substitute, symbols, without_modulo
 
 
@@ -82,6 +83,8 @@ class Facts:
     """Sizes that are not zero, of unknown sign; their leading coefficient is positive."""
     congruences: tuple[tuple[Expr, int], ...] = field(default=(), repr=False)
     """Sizes that are multiples of a number."""
+    points: Points = field(default=GENERAL, repr=False)
+    """Where statements are tried before a proof is sought."""
 
     @staticmethod
     def of(*relations: Relation) -> Facts:
@@ -92,24 +95,32 @@ class Facts:
         verdict = self.decide(relation)
         if verdict is False:
             raise Contradiction(f"{relation} contradicts {', '.join(map(str, self.relations)) or 'a declared range'}")
-        if verdict:
-            return self
+        return self if verdict else self.learn(relation)
+
+    def learn(self, relation: Relation) -> Facts:
+        """``assume`` of a relation that is known to be open: whoever asked need not ask again."""
         try:
             with one_question():
-                facts = ASSUME[relation.op](self, self.simplify(difference(relation)))
+                facts = ASSUME[relation.op](self, self.simplify(relation.difference))
         except TooComplex:
             facts = self  # to know less is sound
-        return changed(facts, relations=(*self.relations, relation))
+        return changed(facts, relations=(*self.relations, relation))._with_answers(self)
+
+    def _with_answers(self, fewer: Facts) -> Facts:
+        """What followed from fewer facts follows from these, without another proof."""
+        self._verdicts.update((asked, verdict) for asked, verdict in fewer._verdicts.items() if verdict is not None)
+        self._least.update((asked, True) for asked, is_so in fewer._least.items() if is_so)
+        return self
 
     def decide(self, relation: Relation) -> bool | None:
         """Whether the relation holds, as far as that is known."""
-        if relation in self.relations:
+        if relation.statement in self._statements:
             return True
         if relation not in self._verdicts:
             rule, wanted = DECIDE[relation.op]
             try:
                 with one_question():
-                    answer = rule(self, self.simplify(difference(relation)))
+                    answer = rule(self, self.simplify(relation.difference))
             except TooComplex:
                 answer = None
             self._verdicts[relation] = None if answer is None else answer == wanted
@@ -123,7 +134,8 @@ class Facts:
         size = self.simplify(size)
         seen = self.seen(size)
         least, most = min(seen, default=ranges.INFINITY), max(seen, default=-ranges.INFINITY)
-        low, high = lowest(size, self, least), -lowest(multiply(size, -1), self, -most)
+        with one_question():
+            low, high = lowest(size, self, least), -lowest(multiply(size, -1), self, -most)
         return (int(low) if is_finite(low) else None, int(high) if is_finite(high) else None)
 
     def simplify(self, size: Size) -> Size:
@@ -149,23 +161,23 @@ class Facts:
         return tuple(relation for relation in relations if relation in kept)
 
     def _minimal(self, relations: Sequence[Relation], example: Mapping[str, int] | None) -> Sequence[Relation]:
+        plain = dict.fromkeys(filter(_has_few_parts, relations))
         sure: set[Relation] = set()
         if example is not None:
-            sure.update(witness.needed((*self.relations, *relations), example))
-            if sure.issuperset(relations):
+            sure.update(witness.needed(plain, (*self.relations, *relations), example))
+            if sure.issuperset(plain):
                 return relations
         needed: list[Relation] = []
         before = [self]
-        plain = {relation for relation in relations if _has_few_parts(relation)}
         for relation in relations:
             if relation in sure or relation not in plain or not before[-1].implied(relation):
                 needed.append(relation)
-                before.append(before[-1].assume(relation) if relation in plain else before[-1])
+                before.append(before[-1].learn(relation) if relation in plain else before[-1])
         kept: list[Relation] = []
         for relation, facts in zip(reversed(needed), reversed(before[:-1]), strict=True):
             others = filter(plain.__contains__, kept)
             surely = relation in sure or relation not in plain
-            if surely or not reduce(Facts.assume, others, facts).implied(relation):
+            if surely or not reduce(Facts.learn, others, facts).implied(relation):
                 kept.insert(0, relation)
         return kept
 
@@ -192,11 +204,14 @@ class Facts:
         low, high = self.range(size)
         if low >= bound or high < bound:
             return low >= bound
-        return not any(value < bound for value in self.seen(size)) and lowest(size, self, bound, cases=1) >= bound
+        if (size, bound) not in self._least:
+            refuted = any(value < bound for value in self.seen(size))
+            self._least[size, bound] = not refuted and reaches(size, self, bound, cases=1)
+        return self._least[size, bound]
 
     def seen(self, size: Size) -> Sequence[int]:
         """Values that the size has at points where the facts hold; there may be none."""
-        values = samples(size)
+        values = self.points.of(size)
         return [value for point in self._points if (value := values[point]) is not None]
 
     def nonzero(self, size: Size) -> bool:
@@ -247,17 +262,25 @@ class Facts:
     def _points(self) -> Sequence[int]:
         """Where the facts hold, of what stands in questions: symbols that are solved do not."""
         columns: list[tuple[Sequence[int | None], Callable[[int], bool]]] = [
-            *((samples_of_product(factors), partial(_lies_in, limit)) for factors, limit in self.limits.items()),
-            *((samples(size), _is_at_least_zero) for size in self.nonnegative),
-            *((samples(size), bool) for size in self.nonzeros),
-            *((samples(size), partial(_is_multiple, number)) for size, number in self.congruences),
+            *((self.points.of_product(factors), partial(_lies_in, limit)) for factors, limit in self.limits.items()),
+            *((self.points.of(size), _is_at_least_zero) for size in self.nonnegative),
+            *((self.points.of(size), bool) for size in self.nonzeros),
+            *((self.points.of(size), partial(_is_multiple, number)) for size, number in self.congruences),
         ]
-        return [point for point in range(len(POINTS)) if all(_holds_at(point, *column) for column in columns)]
+        return [point for point in range(self.points.count) if all(_holds_at(point, *column) for column in columns)]
 
     # Caches
 
     @cached_property
+    def _statements(self) -> frozenset[tuple[str, Size]]:
+        return frozenset(relation.statement for relation in self.relations)
+
+    @cached_property
     def _verdicts(self) -> dict[Relation, bool | None]:
+        return {}
+
+    @cached_property
+    def _least(self) -> dict[tuple[Size, int], bool]:
         return {}
 
     @cached_property
@@ -375,19 +398,22 @@ def _is_zero(facts: Facts, gap: Size) -> bool | None:
     if isinstance(gap, int):
         return gap == 0
     signs = _signs(facts, gap)
-    if 0 in signs and len(signs) > 1:
-        return None
-    if _is_never_zero(facts, gap):
+    if 0 not in signs and _is_never_zero(facts, gap):
         return False
     if len(signs) > 1:
         return None
     plain = without_modulo(gap)
     if isinstance(plain, int):
         return plain == 0
+    opposite = multiply(gap, -1)
+    if signs == {0}:
+        return True if reaches(gap, facts, 0) and reaches(opposite, facts, 0) else None
+    if signs:
+        return False if reaches(gap if signs == {1} else opposite, facts, 1) else None
     low = lowest(gap, facts, 1)
     if low > 0:
         return False
-    high = -lowest(multiply(gap, -1), facts, 1)
+    high = -lowest(opposite, facts, 1)
     return False if high < 0 else True if low == high == 0 else None
 
 
@@ -401,9 +427,9 @@ def _is_never_zero(facts: Facts, gap: Expr) -> bool:
 
 def _is_not_negative(facts: Facts, gap: Size) -> bool | None:
     signs = _signs(facts, gap)
-    if -1 not in signs and lowest(gap, facts, 0) >= 0:
+    if -1 not in signs and reaches(gap, facts, 0):
         return True
-    return False if signs <= {-1} and lowest(multiply(gap, -1), facts, 1) >= 1 else None
+    return False if signs <= {-1} and reaches(multiply(gap, -1), facts, 1) else None
 
 
 DECIDE: Mapping[str, tuple[Callable[[Facts, Size], bool | None], bool]] = {
@@ -512,6 +538,7 @@ def _put(facts: Facts, symbol: Symbol, value: Size) -> Facts:
         nonnegative=tuple(size for size in facts.nonnegative if symbol not in size.symbols),
         nonzeros=tuple(size for size in facts.nonzeros if symbol not in size.symbols),
         congruences=tuple((size, number) for size, number in congruences if isinstance(size, Expr)),
+        points=facts.points,
     )
     for bound in bounds:
         if not facts.at_least(bound, 0):

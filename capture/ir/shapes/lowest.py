@@ -42,13 +42,13 @@ from capture.ir.shapes.ranges import INFINITY, End, Range, is_finite
 from capture.ir.shapes.simplex import best_bound
 from capture.ir.shapes.traverse import atoms, substitute, without_modulo
 
-MAX_FORMS = 32
+MAX_FORMS = 24
 MAX_PRODUCTS = 16
 MAX_CASES = 2
 
 
-MOST_WORK = 500
-"""Numbers in all tables of inequalities that one question looks at: about a millisecond."""
+MOST_WORK = 200
+"""Numbers in all tables of inequalities that one question looks at: less than half a millisecond."""
 WORK_OF_FORM = 4
 """What finding an inequality counts."""
 
@@ -98,21 +98,38 @@ Table = Mapping[Product, list[Form]]
 
 def lowest(size: Size, facts: Known, enough: End = INFINITY, cases: int = MAX_CASES) -> End:
     """The best lower bound found; the search ends at one that is ``enough``."""
+    return _lowest_of_sizes(size, facts, Search(enough), cases)
+
+
+def reaches(size: Size, facts: Known, bound: int, cases: int = MAX_CASES) -> bool:
+    """Whether the size is surely not below the bound; no search for a lesser one."""
+    return _lowest_of_sizes(size, facts, Search(bound, least=bound), cases) >= bound
+
+
+@dataclass(frozen=True)
+class Search:
+    """A lower bound that is ``enough`` ends it, one below ``least`` is as good as none."""
+
+    enough: End
+    least: End = -INFINITY
+
+
+def _lowest_of_sizes(size: Size, facts: Known, search: Search, cases: int) -> End:
     try:
-        return _lowest(size, facts, (), enough, cases)
+        return _lowest(size, facts, (), search, cases)
     except TooComplex:  # what the proof would need is larger than sizes are allowed to be
         return facts.range(size)[0]
 
 
-def _lowest(size: Size, facts: Known, given: Sequence[Form], enough: End, cases: int) -> End:
+def _lowest(size: Size, facts: Known, given: Sequence[Form], search: Search, cases: int) -> End:
     low = facts.range(size)[0]
-    if low >= enough or isinstance(size, int):
+    if low >= search.enough or isinstance(size, int):
         return low
-    low = max(low, _combined(size, facts, given, enough))
-    if low < enough and _has_inner_modulo(size):
-        low = max(low, _combined(without_modulo(size), facts, given, enough))
-    if low < enough and cases:
-        low = max(low, _by_cases(size, facts, given, enough, cases))
+    low = max(low, _combined(size, facts, given, search.enough))
+    if low < search.enough and _has_inner_modulo(size):
+        low = max(low, _combined(without_modulo(size), facts, given, search.enough))
+    if low < search.enough and cases:
+        low = max(low, _by_cases(size, facts, given, search, cases))
     return low
 
 
@@ -121,7 +138,7 @@ def _has_inner_modulo(size: Expr) -> bool:
     return any(type(atom) is Mod for outer in atoms(size) for atom in atoms(*outer.operands))
 
 
-def _by_cases(size: Expr, facts: Known, given: Sequence[Form], enough: End, cases: int) -> End:
+def _by_cases(size: Expr, facts: Known, given: Sequence[Form], search: Search, cases: int) -> End:
     extreme = _obstacle(size)
     if extreme is None or _work.left <= 0:
         return -INFINITY
@@ -131,9 +148,9 @@ def _by_cases(size: Expr, facts: Known, given: Sequence[Form], enough: End, case
         others = (combine((sign, form_of(chosen)), (-sign, form_of(other))) for other in extreme.sizes)
         case = [*given, *(form for form in others if form.terms)]
         with suppress(ZeroDivisionError):  # a case in which the size has no value
-            low = min(low, _lowest(substitute(size, {extreme: chosen}), facts, case, enough, cases - 1))
-        if low == -INFINITY:
-            break
+            low = min(low, _lowest(substitute(size, {extreme: chosen}), facts, case, search, cases - 1))
+        if low == -INFINITY or low < search.least:
+            return -INFINITY
     return low
 
 
@@ -159,6 +176,8 @@ def _combined(size: Size, facts: Known, given: Sequence[Form], enough: End) -> E
         return -INFINITY
     forms, products = _relevant(goal, tables)
     _work.left -= len(forms) * len(products)
+    if _work.left < 0:
+        return -INFINITY
     columns = [([form.terms.get(factors, 0) for factors in products], form.constant) for form in forms]
     limits = [facts.product_range(factors) for factors in products]
     return best_bound([goal.terms.get(factors, 0) for factors in products], goal.constant, columns, limits, enough)

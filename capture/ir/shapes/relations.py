@@ -18,7 +18,7 @@ from math import gcd
 from typing import Any
 
 from capture.ir.shapes.dialect import Annotated
-from capture.ir.shapes.expr import Expr, FloorDiv, Max, Min, Size, Symbol, add, assemble, linear, multiply
+from capture.ir.shapes.expr import Expr, FloorDiv, Max, Min, Size, Symbol, add, assemble, leading_sign, linear, multiply
 from capture.ir.shapes.text import annotated, parse, to_python
 from capture.ir.shapes.traverse import evaluate, substitute
 from capture.ir.shapes.traverse import symbols as symbols_of
@@ -46,6 +46,20 @@ class Relation:
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
         return symbols_of(self.left, self.right)
+
+    @cached_property
+    def difference(self) -> Size:
+        """What must be zero (``==``), not zero (``!=``) or at least zero (``<``, ``<=``), without common factors."""
+        gap = add((self.right, multiply(self.left, -1), -1 if self.op == "<" else 0))
+        return primitive(gap, self.op in ("==", "!="))
+
+    @cached_property
+    def statement(self) -> tuple[str, Size]:
+        """The same for all relations that differ in what stands on which side alone."""
+        gap = self.difference
+        if self.op in ("==", "!="):
+            return self.op, multiply(gap, leading_sign(gap)) if isinstance(gap, Expr) else gap
+        return "<=", gap
 
     def __str__(self) -> str:
         dialect = Annotated()
@@ -109,12 +123,6 @@ def parse_relation(text: str) -> Relation:
     return Relation(op, parse(left, symbols), parse(right, symbols))
 
 
-def difference(relation: Relation) -> Size:
-    """What must be zero (``==``), not zero (``!=``) or at least zero (``<``, ``<=``), without common factors."""
-    gap = add((relation.right, multiply(relation.left, -1), -1 if relation.op == "<" else 0))
-    return primitive(gap, relation.op in ("==", "!="))
-
-
 def primitive(gap: Size, exact: bool) -> Size:
     """``gap`` divided by the common factor of its coefficients: of whole numbers, ``2*n >= 3`` says ``n >= 2``."""
     terms, constant = linear(gap)
@@ -145,7 +153,7 @@ def tidy(relation: Relation) -> Relation:
 
 
 def _without_common(relation: Relation) -> Relation:
-    gap = difference(relation)
+    gap = relation.difference
     terms, constant = linear(gap)
     right = assemble({factors: c for factors, c in terms if c > 0}, max(constant, 0))
     left = assemble({factors: -c for factors, c in terms if c < 0}, max(-constant, 0))

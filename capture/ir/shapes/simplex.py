@@ -54,19 +54,23 @@ def _tableau(
     """A row for each unknown (last the form's coefficient, not negative), and two of reduced costs: the constants of
     the inequalities, and those of the artificial columns, which weigh more than any of them.
     """
-    every = list(columns)
-    for index, (low, high) in enumerate(limits):
-        for sign, end in ((1, low), (-1, -high)):
-            if is_finite(end):
-                every.append(([sign if i == index else 0 for i in range(len(form))], -int(end)))
-    costs = [cost for _, cost in every] + [0]
-    artificial = [0] * (len(every) + 1)
+    ends = [
+        (index, sign, int(end))
+        for index, (low, high) in enumerate(limits)
+        for sign, end in ((1, low), (-1, -high))
+        if is_finite(end)
+    ]
+    costs = [cost for _, cost in columns] + [-end for _, _, end in ends] + [0]
+    artificial = [0] * len(costs)
     rows = []
-    for index, (value, (low, high)) in enumerate(zip(form, limits, strict=True)):
-        sign = -1 if value < 0 or (value == 0 and not is_finite(low)) else 1
-        row = [sign * column[index] for column, _ in every] + [sign * value]
+    coefficients = zip(*(column for column, _ in columns), strict=True) if columns else [()] * len(form)
+    for index, (value, (low, high), others) in enumerate(zip(form, limits, coefficients, strict=True)):
+        row = [*others, *(sign if i == index else 0 for i, sign, _ in ends), value]
+        mirrored = value < 0 or (value == 0 and not is_finite(low))
+        if mirrored:
+            row = [-x for x in row]
         rows.append(row)
-        end = low if sign > 0 else -high
+        end = -high if mirrored else low
         if is_finite(end):  # the limit's own column is the basis of this row
             costs = [cost + int(end) * x for cost, x in zip(costs, row, strict=True)]
         else:

@@ -67,7 +67,8 @@ def fold(size: Size, leaf: Callable[[Expr], Size | None], rules: Rules) -> Size:
 def _fold_product(factors: Product, coefficient: int, leaf: Callable[[Expr], Size | None], rules: Rules) -> Size:
     result: Size = coefficient
     for atom, exponent in factors:
-        result = result * fold(atom, leaf, rules) ** exponent
+        value = fold(atom, leaf, rules)
+        result = result * (value if exponent == 1 else value**exponent)
     return result
 
 

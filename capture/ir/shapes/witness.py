@@ -1,17 +1,18 @@
 """Which of several statements say something of their own: a point where one is wrong and the others hold proves it.
 
-In: relations, and a point where all of them hold. Out: those for which such a point was found near it. One symbol is
-changed until the relation is wrong; then symbols of the others are, until these hold again.
+In: statements to ask about, all that hold, and a point where they do. Out: those for which such a point was found near
+it. One symbol is changed until the relation is wrong; then symbols of the others are, until these hold again.
 
 >>> from capture.ir.shapes.relations import eq, le
 >>> n, m, k = map(Symbol, "nmk")
->>> [str(relation) for relation in needed([eq(n, m), eq(m, k), le(1, k), le(2, n)], {"n": 4, "m": 4, "k": 4})]
+>>> all_of_them = [eq(n, m), eq(m, k), le(1, k), le(2, n)]
+>>> [str(relation) for relation in needed(all_of_them, all_of_them, {"n": 4, "m": 4, "k": 4})]
 ['n == m', 'm == k', '2 <= n']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from capture.ir.shapes.expr import Symbol
 from capture.ir.shapes.relations import COMPARE, Relation
@@ -24,12 +25,12 @@ About = Mapping[Symbol, Sequence[Relation]]
 MOST_REPAIRS = 32
 
 
-def needed(relations: Sequence[Relation], example: Point) -> Iterator[Relation]:
+def needed(asked: Iterable[Relation], relations: Iterable[Relation], example: Point) -> Iterator[Relation]:
     about: dict[Symbol, list[Relation]] = {}
     for relation in relations:
         for symbol in relation.symbols:
             about.setdefault(symbol, []).append(relation)
-    return (relation for relation in relations if _is_needed(relation, about, example))
+    return (relation for relation in asked if _is_needed(relation, about, example))
 
 
 def _is_needed(relation: Relation, about: About, example: Point) -> bool:
