@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from capture.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-MODES = ("default", "background")
+MODES = ("default", "max-autotune", "background")
+OPTIONS_OF_MODES: Mapping[str, Mapping[str, Any]] = {"max-autotune": {"autotune": True}}
 
 _entries: weakref.WeakSet[hook.Entry] = weakref.WeakSet()
 
@@ -57,7 +58,8 @@ def compile(
       arguments are open from the start. False: they are constants. A dict: exactly the declared ones are open, as in
       ``{"x": {0: Dim("batch", max=64)}, "n": Dim("n")}``; a call against them raises ``errors.ShapeConstraintError``.
     - ``backend``: a name of ``list_backends()``, or ``(graph, example_inputs) -> callable``.
-    - ``mode``: "default", or "background": plain Python runs until the kernels are ready.
+    - ``mode``: "default"; "max-autotune": other ways to compile each graph are measured, and the fastest is kept;
+      "background": plain Python runs until the kernels are ready.
     - ``options``: fields of ``capture.config`` for this function.
     - ``disable``: give ``fn`` back as it is.
     """
@@ -75,7 +77,7 @@ def compile(
         backend=functools.partial(_run_backend, backends.find_backend(backend), background=mode == "background"),
         fullgraph=fullgraph,
         dynamic=dynamic,
-        options=config.with_options(options),
+        options=config.with_options({**(options or {}), **OPTIONS_OF_MODES.get(mode, {})}),
     )
     return _compiled(fn, settings)
 

@@ -28,6 +28,10 @@ ENTRY_POINTS = "capture.backends"
 
 def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """Fused C kernels."""
+    if config.autotune:
+        from capture.inductor.tuning import compile_fastest
+
+        return compile_fastest(graph, example_inputs)
     from capture.inductor.compile import compile_graph
 
     return compile_graph(graph)

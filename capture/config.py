@@ -261,6 +261,13 @@ class Options:
         "own loops, run inside the kernels, and its order of summation: every result has NumPy's bits.",
         default="libmvec",
     )
+    autotune: bool = _option(
+        _boolean(),
+        "Measure other ways to compile each graph (what is fused, tiles, threads) on the inputs at hand, and keep the "
+        'fastest; the cache remembers it. `mode="max-autotune"` turns it on for one function.',
+        default=False,
+        env="CAPTURE_AUTOTUNE",
+    )
     simd: str = _option(
         _choice("auto", "avx512", "avx2", "sse", "neon"),
         "The vector instructions kernels use; `auto` is the best of this machine.",

@@ -87,11 +87,17 @@ class Report:
         return (
             ("breaks", [str(found) for found in self.breaks]),
             ("kernels", [describe_kernel(kernel) for kernel in self.kernels]),
+            ("tuned", self._tuned()),
             ("open sizes", self._open_sizes()),
             ("specialised", [f"{place}: {why}" for place, why in self.specialised.items()]),
             ("loops outside of the graphs, or unrolled", [f"{place}: {why}" for place, why in self.loops.items()]),
             ("guards", [str(guard) for guard in self.guards]),
         )
+
+    def _tuned(self) -> list[str]:
+        """What measuring found of each graph."""
+        plans = (getattr(runner, "plan", None) for runner in self.runners)
+        return [f"{plan.name}: {plan.tuned}" for plan in plans if plan is not None and plan.tuned]
 
     def _open_sizes(self) -> list[str]:
         several = len(self.graphs) > 1

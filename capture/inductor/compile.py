@@ -13,11 +13,12 @@ decompose → lower → schedule → build nests → place memory → render →
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from capture.errors import BackendError, LoopRefused
+from capture.inductor.choices import DEFAULT, Choices
 from capture.inductor.csource import CUnit
 from capture.inductor.loops import Loop, Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, known_size, lower
@@ -43,8 +44,11 @@ from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
 from capture.ir.ops.fallback import directly
-from capture.ir.shapes import Expr, Size, product
+from capture.ir.shapes import Expr, Size, multiply, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
+
+if TYPE_CHECKING:
+    from capture.inductor.toolchain import Toolchain
 
 Partials = dict[Nest, dict[Reduction, list[Memory]]]
 
@@ -55,19 +59,31 @@ def compile_graph(graph: Graph, options: Mapping[str, Any] | None = None) -> Any
     ToolchainError without a working compiler, BackendError for what cannot be compiled.
     """
     from capture import config
-    from capture.inductor import cache, executor, toolchain
+    from capture.inductor import toolchain
 
     with config.applied(config.with_options(options or {})):
-        found = toolchain.find()
-        plan = plan_graph(graph, simd_math=found.simd_math, exact=config.math == "numpy")
-        return executor.load(plan, str(cache.load(plan.source, found)))
+        return load_plan(plan_for(graph, toolchain.find()))
 
 
-def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False) -> Plan:
+def plan_for(graph: Graph, found: Toolchain, choices: Choices = DEFAULT) -> Plan:
+    """The plan of a graph for a compiler, under the options in force."""
+    from capture import config
+
+    return plan_graph(graph, simd_math=found.simd_math, exact=config.math == "numpy", choices=choices)
+
+
+def load_plan(plan: Plan) -> Any:
+    """The executor of a plan, compiled now if its kernels are not in the cache."""
+    from capture.inductor import cache, executor, toolchain
+
+    return executor.load(plan, str(cache.load(plan.source, toolchain.find())))
+
+
+def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False, choices: Choices = DEFAULT) -> Plan:
     """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
     ``exact``: NumPy's loops compute them.
     """
-    return lay_out(schedule(lower(prepare(graph, exact=exact), exact=exact)), simd_math)
+    return lay_out(schedule(lower(prepare(graph, exact=exact), exact=exact, choices=choices)), simd_math)
 
 
 def prepare(graph: Graph, *, exact: bool = False) -> Graph:
@@ -245,6 +261,7 @@ def _label(node: Node) -> str:
 # Steps, inputs, results -------------------------------------------------------------------------------------------
 def _steps(scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered, numbers: Numbers) -> tuple[Step, ...]:
     steps: list[Step] = []
+    weight = scheduled.lowered.choices.threads
     for step in scheduled.steps:
         if isinstance(step, Unit) and step.kind == "loop":
             steps.append(KernelStep(rendered.programs[step.node].name, numbers.of(1), numbers.of(WORK)))
@@ -254,7 +271,7 @@ def _steps(scheduled: Schedule, nests: Mapping[Group, Nest], rendered: Rendered,
         elif step in nests:
             for launch in rendered.launches[nests[step]]:
                 scratch = numbers.of(launch.scratch) if isinstance(launch.scratch, Expr) or launch.scratch else -1
-                extent, work = numbers.of(launch.extent), numbers.of(launch.work)
+                extent, work = numbers.of(launch.extent), numbers.of(multiply(launch.work, weight))
                 writes = any(unit.memory is not None and unit.memory.kind == "input" for unit in step.units)
                 steps.append(KernelStep(launch.symbol, extent, work, launch.grain, scratch, writes))
     return tuple(steps)

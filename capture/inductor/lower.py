@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
+from capture.inductor.choices import DEFAULT, Choices
 from capture.inductor.costs import own_cost
 from capture.inductor.loops import Access, Memory, access
 from capture.inductor.order import order_units
@@ -64,9 +65,6 @@ from capture.ir.types import ArrayType, NumberType, ObjectType, Type, array_type
 
 MOST_NODES = 256
 """Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""
-
-CHEAP = 0.6
-"""Nanoseconds per element up to which a value is rather computed in two places than kept in memory."""
 
 DEAR = 4.0
 """Nanoseconds per element from which a value is rather computed ahead of a walk, without vectors or threads."""
@@ -163,6 +161,7 @@ class Lowered:
     graph: Graph
     order: dict[Node, int]
     exact: bool = False  # mathematical functions are NumPy's own loops
+    choices: Choices = DEFAULT
     units: list[Unit] = field(default_factory=list)
     unit_of: dict[Node, Unit] = field(default_factory=dict)
     writers: dict[Node, list[Unit]] = field(default_factory=dict)
@@ -211,9 +210,9 @@ def dense_strides(type: Type) -> tuple[Size, ...]:
     return tuple(strides)
 
 
-def lower(graph: Graph, *, exact: bool = False) -> Lowered:
+def lower(graph: Graph, *, exact: bool = False, choices: Choices = DEFAULT) -> Lowered:
     """The units of ``graph``; ``BackendError`` for what has no lowering."""
-    lowered = Lowered(graph, {node: position for position, node in enumerate(graph)}, exact)
+    lowered = Lowered(graph, {node: position for position, node in enumerate(graph)}, exact, choices)
     _place_inputs(lowered)
     _place_results(lowered)
     _Splitter(lowered).run()
@@ -470,9 +469,10 @@ class _Splitter:
             return True
         if estimates.cost[node] > DEAR and any(unit.is_walk for unit in units):
             return True
-        if len(demands) > 1 and (estimates.cost[node] > CHEAP or estimates.reads[node] > FEW_READS):
+        costs_much = estimates.cost[node] > self.lowered.choices.recomputed
+        if len(demands) > 1 and (costs_much or estimates.reads[node] > FEW_READS):
             return True
-        return estimates.cost[node] > CHEAP and any(_amplifies(unit, index) for unit, index in demands)
+        return costs_much and any(_amplifies(unit, index) for unit, index in demands)
 
     # units ------------------------------------------------------------------------------------------------------
     def add(self, unit: Unit) -> Unit:
@@ -633,7 +633,7 @@ class _Estimates:
                 if not node.op.is_view:
                     count += 1
                     cost += own_cost(node)
-                    if len(users[node]) > 1 and (cost > CHEAP or reads > FEW_READS):
+                    if len(users[node]) > 1 and (cost > lowered.choices.recomputed or reads > FEW_READS):
                         self.cost[node], self.reads[node], self.expiry[node] = cost, reads, expiry
                         continue
             else:

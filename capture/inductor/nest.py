@@ -31,9 +31,8 @@ from capture.ir.types import Layout, keep_order
 TILE = 4096
 """Elements between two looks at the floating-point status; what one call of a flat loop's body works on."""
 
-CROSSING, CONFLICTING = (16, 512), (16, 16)
-"""Steps of the outer and of the inner axis in one tile, where memory is read across, so that its lines and pages stay
-near: less of the inner axis where the lines compete for the same places in the cache."""
+CONFLICTING = (16, 16)
+"""A tile where memory is read across and its lines compete for the same places in the cache."""
 
 PERIOD = 1024
 """Bytes at multiples of which lines compete."""
@@ -41,9 +40,6 @@ PERIOD = 1024
 
 CHUNK = 1 << 15
 """Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
-
-BLOCK = 512
-"""Columns of one block: fewer would read too little of each page, more would leave threads without work."""
 
 MOST_SAVED = 1 << 16
 """Elements of a row up to which its dear values are saved; beyond that the row would leave the cache anyway."""
@@ -296,10 +292,10 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
     lanes: Size = 1
     if nest.form == "columns":
         assert nest.lanes is not None
-        lanes = minimum(BLOCK, nest.lanes.size)
-        nest.width = max(1, lanes) if isinstance(lanes, int) else BLOCK
+        lanes = minimum(lowered.choices.block, nest.lanes.size)
+        nest.width = max(1, lanes) if isinstance(lanes, int) else lowered.choices.block
     if nest.form == "map":
-        _cut_map(nest, items)
+        _cut_map(nest, items, lowered.choices.crossing)
     else:
         _cut_reductions(nest, lowered)
     if nest.has_chunks:
@@ -313,8 +309,8 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
             nest.batch = nest.choose("batch", Choice(maximum(1, TILE // maximum(1, step))), low=1)
 
 
-def _cut_map(nest: Nest, items: Size) -> None:
-    crossing = _crossing_axis(nest)
+def _cut_map(nest: Nest, items: Size, tile: tuple[int, int]) -> None:
+    crossing = _crossing_axis(nest, tile)
     if crossing is not None:
         axis, (nest.chunk, nest.tile) = crossing
         nest.outer = [other for other in nest.outer if other is not axis]
@@ -335,7 +331,7 @@ def _cut_reductions(nest: Nest, lowered: Lowered) -> None:
     nest.chunk = nest.choose("chunk", Choice(chunk, where, maximum(first, 1)), low=1)
 
 
-def _crossing_axis(nest: Nest) -> tuple[Axis, tuple[int, int]] | None:
+def _crossing_axis(nest: Nest, tile: tuple[int, int]) -> tuple[Axis, tuple[int, int]] | None:
     """The outer axis along which some access finds its neighbours in memory, not along the inner one (``x + y.T``), and
     the tile to walk them in.
     """
@@ -348,7 +344,7 @@ def _crossing_axis(nest: Nest) -> tuple[Axis, tuple[int, int]] | None:
             nearest = 2 if place.memory.dtype in CELLS else 1
             if place.stride(axis.symbol) == nearest and step not in (0, nearest, -nearest) and _is_long(axis):
                 conflicts = isinstance(step, int) and step * cell(place.memory.dtype).itemsize % PERIOD == 0
-                return axis, CONFLICTING if conflicts else CROSSING
+                return axis, CONFLICTING if conflicts else tile
     return None
 
 

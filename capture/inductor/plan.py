@@ -171,6 +171,7 @@ class Plan:
     flags: tuple[Flag, ...]
     writes: bool
     kernels: tuple[Any, ...] = ()  # what explain shows: one KernelInfo per loop nest over the data
+    tuned: str = ""  # what measuring found, in words
 
 
 @dataclass(frozen=True, slots=True)

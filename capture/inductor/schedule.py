@@ -187,7 +187,7 @@ class _Grouping:
                 continue
             group = _alone(unit)
             self.group_of[unit] = group
-            for other in self.candidates(unit):
+            for other in self.candidates(unit) if self.lowered.choices.fusion != "none" else ():
                 partner, group = self.group_of.get(other), self.group_of[unit]
                 if partner is not None and partner is not group and other.window == unit.window:
                     self.try_merge(partner, group)
@@ -197,6 +197,8 @@ class _Grouping:
 
     def candidates(self, unit: Unit) -> Iterator[Unit]:
         yield from sorted(unit.before, key=lambda other: -other.number)
+        if self.lowered.choices.fusion == "used":
+            return
         for memory in self.memories(unit):
             yield from reversed(self.readers.get(memory, ())[-SIBLINGS:])
 
