@@ -41,7 +41,7 @@ from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, numbers, operations
-from capture.frames.values.arrays import ScalarValue, graph_value
+from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, graph_value, only_element
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt, formats_itself
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
@@ -604,6 +604,10 @@ class Tracer:
         found = [arg.looked_at for arg in args]
         if kwargs:
             return None
+        if _is_number_of_array(callee.value, found):
+            found = [only_element(self, found[0])]  # type: ignore[arg-type]
+        if len(found) == 1 and isinstance(found[0], ScalarValue) and _makes_number(callee.value):
+            found = [as_programs_have_it(self, found[0], callee.value)]
         if _computes_number(callee.value, found):
             return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
         if not _is_of_numbers(callee.value, found):
@@ -652,11 +656,28 @@ class Tracer:
             raise GraphBreak(f"more than {LONGEST} instructions before a graph is at its end", "size")
 
 
+def _is_number_of_array(function: Any, args: Sequence[Value]) -> bool:
+    """Whether a builtin makes a number of an array of one element, and Python does so without a warning."""
+    if len(args) != 1 or not isinstance(args[0], ArrayValue):
+        return False
+    shape = args[0].type.shape
+    return (function is bool and all(size == 1 for size in shape)) or (function in (int, float) and shape == ())
+
+
 def _computes_number(function: Any, args: Sequence[Value]) -> bool:
     """Whether a builtin gives a number of one that the graph has computed."""
     if len(args) == 1 and isinstance(args[0], ScalarValue):
-        return function in (int, float)
+        return _makes_number(function)
     return any(isinstance(arg, ComputedNumber) for arg in args) and _is_of_numbers(function, args)
+
+
+NUMBERS_OF_SCALARS = (int, float, bool)
+"""What makes a Python number of a NumPy scalar."""
+
+
+def _makes_number(function: Any) -> bool:
+    """Whether it is one of these; a class of the user's is not asked whether it is equal."""
+    return any(function is kind for kind in NUMBERS_OF_SCALARS)
 
 
 def _is_of_numbers(function: Any, args: Sequence[Value]) -> bool:

@@ -190,6 +190,52 @@ def _attribute(tracer: Tracer, value: Any, name: str) -> Value:
     raise GraphBreak(f"attribute {name!r} of {value.describe()} has no graph form", "attribute")
 
 
+# Elements as Python numbers ---------------------------------------------------------------------------------------
+PYTHON_OF: Mapping[str, type] = {"b": bool, "i": int, "u": int, "f": float}
+"""What Python number a NumPy scalar of a kind of dtype becomes."""
+
+
+def only_element(tracer: Tracer, array: GraphValue) -> Value:
+    """The NumPy scalar that an array of one element holds."""
+    if any(size != 1 for size in array.type.shape):
+        raise GraphBreak(f"{array.describe()} as one number", "python")
+    if isinstance(array, ScalarValue):
+        return array
+    return tracer.call_op(ops.get("getitem"), (array, TupleValue([Constant(0)] * array.type.ndim)), {})
+
+
+def as_programs_have_it(tracer: Tracer, scalar: ScalarValue, function: Any) -> Value:
+    """The same number in a dtype that programs compute with, for ``bool``, ``int`` or ``float`` of it."""
+    dtype = WIDER.get(scalar.type.dtype)
+    if dtype is None:
+        return scalar
+    if function is int and scalar.type.dtype.kind == "u":
+        raise GraphBreak(f"{scalar.describe()} may be no int64", "python")
+    return tracer.call_op(ops.get("astype"), (scalar, Constant(dtype if function is not bool else np.dtype(bool))), {})
+
+
+WIDER: Mapping[np.dtype, np.dtype] = {
+    np.dtype(np.float16): np.dtype(np.float64), np.dtype(np.uint64): np.dtype(np.float64),
+}  # fmt: skip
+"""Dtypes that programs do not compute with, and what a float of such a number is rounded to."""
+
+
+def _item(tracer: Tracer, array: GraphValue, *key: Value) -> Value:
+    """``x.item()``, of one element, or ``x.item(2)``, ``x.item(0, 1)``."""
+    kind = PYTHON_OF.get(array.type.dtype.kind)
+    if kind is None or array.type.dtype.itemsize > 8:
+        raise GraphBreak(f"item of {array.describe()}, of {array.type.dtype}", "python")
+    if not key:
+        element = only_element(tracer, array)
+    elif len(key) == array.type.ndim and isinstance(array, ArrayValue):
+        element = tracer.call_op(ops.get("getitem"), (array, TupleValue(key)), {})
+    else:
+        raise GraphBreak(f"item of {array.describe()} with another number of places than axes", "python")
+    if not isinstance(element, ScalarValue):
+        raise GraphBreak(f"item of {array.describe()} at what are no ints", "python")
+    return tracer.call(tracer.constant(kind), (element,), {})
+
+
 # Methods that change the array ------------------------------------------------------------------------------------
 def _fill(tracer: Tracer, array: Any, value: Value) -> Value:
     if not isinstance(array, ArrayValue) or value.in_graph(tracer) is None:
@@ -224,6 +270,7 @@ def _in_place(rule: Callable[..., Any]) -> Callable[..., Value]:
 
 
 METHODS: Mapping[str, Callable[..., Value]] = {
+    "item": _item,
     "fill": _fill,
     "put": _put,
     "sort": _in_place(assigning.sort),

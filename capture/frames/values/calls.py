@@ -102,6 +102,8 @@ def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict
         target = out
         if not (isinstance(target, Constant) and target.value is None):
             return _into(tracer, op, found, target, mask)
+    if "truth" in op.tags:
+        return _truth(tracer, found)
     return _result_or_operand(tracer, found, (*args, *kwargs.values()))
 
 
@@ -111,6 +113,12 @@ def _result_or_operand(tracer: Tracer, found: Any, args: Sequence[Value]) -> Val
         return TupleValue([_result_or_operand(tracer, item, args) for item in found])
     same = _operand(tracer, found, args)
     return tracer.result(found) if same is None else same
+
+
+def _truth(tracer: Tracer, found: Any) -> Value:
+    """What NumPy gives as a Python bool."""
+    value = tracer.result(found)
+    return tracer.call(tracer.constant(bool), (value,), {}) if isinstance(value, ScalarValue) else value
 
 
 def as_parameter(tracer: Tracer, what: str, value: Any) -> Any:

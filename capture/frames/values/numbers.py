@@ -238,7 +238,7 @@ def _is_wide(value: Any) -> bool:
 
 
 def _is_computed(node: Node) -> bool:
-    return node.kind == "call" and isinstance(node.type, NumberType) and node.target == "part"
+    return node.kind == "call" and node.target == "part" and node.type == NumberType(float)
 
 
 def _is_narrow(type: Any) -> bool:

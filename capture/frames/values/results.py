@@ -1,7 +1,7 @@
 """What a loop leaves behind: Python numbers that the graph computes, and one of several arrays.
 
 In: a node whose type is a Python number. Out: a value that is returned, stored or goes into another loop as it is; a
-float goes into operations on arrays. What else Python does with it ends the region.
+float, a bool and a size go into operations on arrays. What else Python does with it ends the region.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ComputedNumber(GraphValue):
         raise GraphBreak(f"method {name!r} of {self.describe()}, which a loop has computed", "number")
 
     def in_graph(self, tracer: Tracer) -> Any:
-        """As an operand of array operations, which know what ints may be."""
-        if self.type.python is not float:
+        """As an operand of array operations, which must know what ints may be: sizes do."""
+        if self.type.python is int and self.type.size is None:
             raise GraphBreak(f"{self.describe()}, which a loop has computed, meets an array", "number")
         return super().in_graph(tracer)
 
