@@ -203,7 +203,7 @@ def _numbers(body: Body, text: str) -> tuple[list[str], Reads, Reads]:
 
 def extent(nest: Nest, mode: str) -> Size:
     count = product([axis.size for axis in nest.outer] + [count for _, count in _digits(nest, mode)])
-    return count * minimum(1, nest.chunks - 1) if mode == COMBINE else count
+    return count * minimum(1, nest.chunks - 1) if mode == COMBINE and nest.may_be_whole else count
 
 
 def _digits(nest: Nest, mode: str) -> list[tuple[str, Size]]:

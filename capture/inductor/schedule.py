@@ -24,7 +24,7 @@ from capture.inductor.loops import Access, Memory, access
 from capture.inductor.lower import Lowered, Read, Unit
 from capture.ir.graph import Node, buffer
 from capture.ir.passes.warnings import may_warn
-from capture.ir.shapes import Expr, Relation, Size, Symbol, holds, le, lt, product, substitute
+from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, le, lt, product, substitute
 
 LONG = 1 << 15
 """Reduced elements from which a reduction with few results is cut into chunks, so that all threads share it."""
@@ -496,6 +496,9 @@ def _is_at_most(size: Size, limit: int) -> bool:
     return isinstance(size, int) and size <= limit
 
 
+_NO_FACTS = Facts()
+
+
 def chunked_where(group: Group, lowered: Lowered) -> tuple[Relation, ...] | None:
     """Where the reduced axes are cut into chunks, whose results are combined by a second function: what must be true of
     the sizes of a call; None if they never are.
@@ -505,7 +508,7 @@ def chunked_where(group: Group, lowered: Lowered) -> tuple[Relation, ...] | None
     rows = product(group.axes[axis] for axis in group.kept)
     few = FEW_ROWS if lane_axis(lowered, group) in group.reduced else FEW_LANES
     wanted = (le(LONG, product(group.axes[axis] for axis in group.reduced)), lt(rows, few))
-    verdicts = [holds(relation, {}) if not relation.symbols else None for relation in wanted]
+    verdicts = [_NO_FACTS.decide(relation) for relation in wanted]  # by the bounds of symbols
     if False in verdicts or (isinstance(rows, int) and not rows):
         return None
     return tuple(relation for relation, verdict in zip(wanted, verdicts, strict=True) if verdict is None)

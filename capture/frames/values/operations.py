@@ -28,7 +28,7 @@ from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue, ModuleValue
-from capture.frames.values.results import ChosenValue, ComputedNumber
+from capture.frames.values.results import ChosenValue, ComputedNumber, binary_of_sizes
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
 from capture.ir.complexes import ROUNDED, is_complex
@@ -200,6 +200,9 @@ def _pairs(*rows: tuple[Any, Any, Callable[..., Value]]) -> Mapping[tuple[type, 
 
 
 def _apart(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    found = binary_of_sizes(tracer, symbol, left, right)
+    if found is not None:
+        return found
     return tracer.apart(lambda inside: inside.binary(symbol, left, right))
 
 

@@ -29,6 +29,7 @@ from capture.frames.sources import LARGEST_SIZE, Dimension, Source
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.numbers import NumberValue, Specialise
+from capture.frames.values.results import ComputedNumber, computed_size
 from capture.ir.shapes import (
     Expr,
     Facts,
@@ -141,6 +142,8 @@ class Sizes(Known):
 
     def of(self, value: Value) -> Expr | None:
         """A Python int that changes as a size for the graph; None for every other value."""
+        if isinstance(value, ComputedNumber):
+            return value.type.size  # type: ignore[no-any-return]
         size = value.size if isinstance(value, NumberValue) else None
         if isinstance(size, Expr):
             self.require_inputs(size)
@@ -288,7 +291,7 @@ class Sizes(Known):
             return self.numbers[size.name]
         example = self.example(size)
         if example is None:
-            raise GraphBreak(f"the size {size} depends on what an array holds", "python")
+            return computed_size(self.tracer, size)
         names = sorted(symbol.name for symbol in size.symbols)
         parts = [self.numbers[name] for name in names]
         return NumberValue(example, function=function_of(size, tuple(names)), parts=parts, size=size)

@@ -22,6 +22,8 @@ from capture.ir.shapes import Symbol
 from capture.ir.sizes import same_shape
 
 DOUBLE = np.dtype(np.float64)
+MOST_BINS = 1 << 31
+"""More are left to NumPy, which may lack the memory."""
 
 
 # bincount ---------------------------------------------------------------------------------------------------------
@@ -41,9 +43,10 @@ def _bincount(graph: Any, x: Any, /, weights: Any = None, minlength: Any = 0) ->
         require(graph, graph.call("less", x, 0))
     largest = graph.call("astype", graph.call("max", x, axis=None), dtype=INT64)
     most = graph.call("maximum", graph.call("add", largest, 1), least)
+    require(graph, graph.call("greater", most, MOST_BINS))
     name = graph.new_name("bins")
-    graph.call("measure", most, count=name, most=None)
-    counts = graph.call("full", 0, shape=(Symbol(name, 0, None),), dtype=dtype)
+    graph.call("measure", most, count=name, most=MOST_BINS)
+    counts = graph.call("full", 0, shape=(Symbol(name, 0, MOST_BINS),), dtype=dtype)
     return graph.store(counts, added, (_as_places(graph, x),), (0,), TALLY)
 
 

@@ -23,7 +23,7 @@ from capture.ir.ops.common import QUIET, allocated, one_axis, operand_type, requ
 from capture.ir.ops.gathering import INT64, literal_array
 from capture.ir.ops.views import in_a_row
 from capture.ir.passes.aliasing import is_late, repeats
-from capture.ir.shapes import Size, Symbol, product
+from capture.ir.shapes import Expr, Size, Symbol, le, product
 from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType, NumberType
 
@@ -31,12 +31,16 @@ MATRIX = [[1.0, 0.0, 3.0], [0.0, 0.0, 6.0]]
 MASK = np.array([[True, False, True], [False, False, True]])
 
 
+MOST = 1 << 47
+"""No array has more elements."""
+
+
 def counted(mask: ArrayType, count: Any) -> Size:
     """The size that ``count`` means: a symbol by its name, or the number that is promised."""
     if not isinstance(count, str):
         return count
     most = product(mask.shape)
-    return Symbol(count, 0, most if isinstance(most, int) else None)
+    return Symbol(count, 0, most if isinstance(most, int) else MOST)
 
 
 def _require_axes(mask: ArrayType) -> None:
@@ -108,8 +112,11 @@ def count_of(graph: Any, mask: Node) -> str:
         if names and are_equal(node.args[-1], mask):
             return str(node.params["count"])
     name = graph.new_name("trues")
+    size, most = counted(mask.type, name), product(mask.type.shape)
     if not is_late(mask):
-        graph.known.testable.add(counted(mask.type, name))
+        graph.known.testable.add(size)
+    if isinstance(most, Expr):
+        graph.known.facts = graph.known.facts.assume(le(size, most))
     return name
 
 

@@ -25,15 +25,21 @@ class _Counter(Transformer):
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self.known: set[Any] = set()
+        self.users = graph.users()
 
     def call(self, node: Node) -> Any:
         if isinstance(node.op.lower, Pack):
             self.count(node)
+            if not self.users[node]:  # only its size is asked for
+                return None
         return self.copy(node)
 
     def count(self, node: Node) -> None:
         assert isinstance(node.op.lower, Pack)
         mask, count = self.mapped(node.args[-1]), node.params["count"]
+        size = node.type.shape[0]
+        if isinstance(size, int):  # by what facts say of the symbol
+            count = size
         key = count if isinstance(count, str) else (mask, count)
         if key in self.known:
             return
@@ -44,9 +50,9 @@ class _Counter(Transformer):
             counts = graph.call("not_equal", mask, 0)
         total = graph.call("sum", counts, axis=tuple(range(mask.type.ndim)), dtype=INT64)
         if isinstance(count, str):
-            if least := graph.known.least(node.type.shape[0]):
+            if least := graph.known.least(size):
                 graph.call("leave_if", graph.call("less", total, least))
-            graph.call("measure", total, count=count, most=node.type.shape[0].high)
+            graph.call("measure", total, count=count, most=size.high)
             return
         promised = graph.call("size_number", size=count) if isinstance(count, Expr) else count
         graph.call("leave_if", graph.call("not_equal", total, promised))
