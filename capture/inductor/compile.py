@@ -36,6 +36,7 @@ from capture.inductor.plan import (
     MeasureStep,
     Plan,
     Step,
+    Told,
     View,
 )
 from capture.inductor.programs import WORK, Bound, Place, render_program
@@ -44,6 +45,7 @@ from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
 from capture.ir.ops.fallback import directly
+from capture.ir.passes.drop_dead import told_size
 from capture.ir.shapes import Expr, Size, multiply, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
 
@@ -99,8 +101,8 @@ def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
     nests = _build_nests(scheduled)
     partials: Partials = {nest: partials_of(nest) for nest in nests.values()}
     numbers = number_inputs(lowered)
-    for unit in scheduled.measures:
-        numbers.measure(unit.node.type.size)
+    for symbol in scheduled.told:
+        numbers.measure(symbol)
     for nest in nests.values():
         for symbol, choice in nest.chosen.items():
             numbers.choose(symbol, choice)
@@ -286,12 +288,23 @@ def _extern(unit: Unit, lowered: Lowered, numbers: Numbers) -> ExternStep:
     args = tuple(map(operand, node.args))
     kwargs = tuple((name, operand(value)) for name, value in node.params.items())
     assert node.op.reference is not None  # macros do not stand in graphs
-    function = directly(node.op.reference, *node.args, *node.params.values())
+    function, told = directly(node.op.reference, *node.args, *node.params.values()), _told(node, numbers)
     if not isinstance(node.type, tuple):
-        return ExternStep(function, args, kwargs, lowered.memory[node].number)
+        return ExternStep(function, args, kwargs, lowered.memory[node].number, told)
     numbers_of = {part.params["index"]: lowered.memory[part].number for part in unit.parts}
     result = tuple(numbers_of.get(index, -1) for index in range(len(node.type)))
-    return ExternStep(function, args, kwargs, result)
+    return ExternStep(function, args, kwargs, result, told)
+
+
+def _told(node: Node, numbers: Numbers) -> Told | None:
+    """Where the results of an extern call have the size that they tell."""
+    symbol = told_size(node)
+    if symbol is None:
+        return None
+    types = node.type if isinstance(node.type, tuple) else (node.type,)
+    places = ((place, type.shape.index(symbol)) for place, type in enumerate(types) if symbol in type.shape)
+    stage = numbers.stage((symbol,))
+    return Told(*next(places), numbers.measured[symbol], stage, _sizes_name(stage))
 
 
 def _bound(unit: Unit, lowered: Lowered) -> Bound:

@@ -20,6 +20,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,8 @@ def _numbers(plan: Plan) -> Iterator[tuple[str, int]]:
                 yield step.symbol, number
         elif isinstance(step, MeasureStep):
             yield "a measure step", step.number
+        elif isinstance(step, ExternStep) and step.told is not None:
+            yield "a size that is told", step.told.number
     if plan.arena_bytes != -1 or any(buffer.kind == "arena" for buffer in plan.buffers):
         yield "the arena", plan.arena_bytes
     for number, _ in plan.constants:
@@ -276,7 +279,8 @@ def _encode_step(step: Step, written: bool) -> tuple[Any, ...]:
     arguments = (*step.args, *(value for _, value in step.kwargs))
     names = tuple(sys.intern(name) for name, _ in step.kwargs)
     single = not isinstance(step.result, tuple)
-    return step.function, tuple(map(_encode_item, arguments)), names, _all_results(step), single, not written
+    told = () if step.told is None else astuple(step.told)
+    return step.function, tuple(map(_encode_item, arguments)), names, _all_results(step), single, not written, told
 
 
 # ------------------------------------------------------------------ floating-point warnings

@@ -59,6 +59,7 @@ from capture.ir.op import (
     Strided,
 )
 from capture.ir.ops.common import broadcast_shapes
+from capture.ir.passes.drop_dead import told_size
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
 from capture.ir.types import ArrayType, NumberType, ObjectType, Type, array_type
@@ -123,6 +124,11 @@ class Unit:
         """What is written, in whose elements ``target`` counts."""
         assert self.memory is not None
         return stored_dtype(self.node) if self.node.target == "store" else self.memory.dtype
+
+    @property
+    def tells(self) -> Symbol | None:
+        """The size that is known when it is done, and was not before."""
+        return told_size(self.node) if self.kind in ("measure", "extern") else None
 
     @property
     def is_loop(self) -> bool:

@@ -25,7 +25,7 @@ def order_units(lowered: Lowered) -> None:
     """What must be done before each unit: writers of what it reads, and readers of what it overwrites."""
     last: dict[Memory, list[Unit]] = {}
     readers: dict[Memory, list[Unit]] = {}
-    measures = {unit.node.type.size: unit for unit in lowered.units if unit.kind == "measure"}
+    measures = {unit.tells: unit for unit in lowered.units if unit.tells is not None}
     for unit in lowered.units:
         for read in unit.reads:
             unit.before.update(lowered.writers.get(read.leaf, ()))

@@ -108,6 +108,21 @@ class KernelStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A size that a result of an extern step tells: along ``axis`` of the array at a ``place`` among several results.
+
+    It is the value of ``number`` before results are compared with what was predicted; ``stage`` and ``sizes`` are as in
+    a ``MeasureStep``.
+    """
+
+    place: int
+    axis: int
+    number: int
+    stage: int
+    sizes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExternStep:
     """Call ``function(*args, **kwargs)``; each ``View`` inside nested tuples stands for an array, all else is literal.
 
@@ -120,6 +135,7 @@ class ExternStep:
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...]
     result: int | tuple[int, ...]
+    told: Told | None = None
 
 
 @dataclass(frozen=True, slots=True)

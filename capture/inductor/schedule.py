@@ -100,9 +100,9 @@ class Schedule:
         return [step for step in self.steps if isinstance(step, Group)]
 
     @property
-    def measures(self) -> list[Unit]:
-        """The steps after which a size is known that was not before, in order."""
-        return [step for step in self.steps if isinstance(step, Unit) and step.kind == "measure"]
+    def told(self) -> list[Symbol]:
+        """The sizes that are known behind some step and were not before, in order."""
+        return [step.tells for step in self.steps if isinstance(step, Unit) and step.tells is not None]
 
     @property
     def loops(self) -> list[Unit]:

@@ -48,7 +48,8 @@ class Known:
         """Calls for which this size, which depends on data, is less are left to plain Python."""
         if symbol not in self.testable:
             return 0
-        return next((bound for bound in TESTED if self.facts.implied(le(bound, symbol))), 0)
+        bounds = (bound for bound in TESTED if bound > (symbol.low or 0))
+        return next((bound for bound in bounds if self.facts.implied(le(bound, symbol))), 0)
 
     def tests(self, relation: Relation) -> bool:
         """Have each call test the relation, where it can: it is a fact from now on."""

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from capture.inductor import executor
-from capture.inductor.plan import ExternStep
-from tests.inductor.hand_made import VECTOR, Numbers, Subclass, extern_plan, fail
+from capture.inductor.plan import Buffer, ExternStep, Told, View
+from tests.inductor.hand_made import F8, VECTOR, Numbers, Subclass, extern_plan, fail
 
 
 def test_extern_results_are_bound_and_returned(library):
@@ -116,6 +116,33 @@ def test_several_results(library):
     assert all(map(np.array_equal, result, np.frexp(x)))
     wrong = replace(plan.steps[0], function=lambda x: np.frexp(x)[::-1])
     assert executor.load(replace(plan, steps=(wrong,)), library)(x) is None
+
+
+def told_plan(function, several=False):
+    """A call whose result tells a size, which an output has that is allocated then."""
+    n = Numbers(VECTOR)
+    size = n.computed()
+    told = Told(1 if several else 0, 0, size, 1)
+    step = ExternStep(function, (), (), (-1, 1) if several else 1, told)
+    buffers = [Buffer("extern", F8, None, (size,), (n(8),)), Buffer("output", F8, None, (size,), (n(8),), stage=1)]
+    views = [View(1, n(0), (size,), (n(8),), F8, whole=True), View(2, n(0), (size,), (n(8),), F8, whole=True)]
+    return n.plan(buffers, [step], views)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize("several", [False, True])
+def test_a_result_tells_a_size(library, size, several):
+    value = np.arange(float(size))
+    run = executor.load(told_plan(lambda: (None, value) if several else value, several), library)
+    found, allocated = run(np.ones(3))
+    assert found is value and allocated.shape == (size,)
+
+
+@pytest.mark.parametrize("value", [2.0, np.array(2.0), np.ones((2, 2)), np.ones(3, "f4"), np.ones(6)[::2], (), [1.0]])
+@pytest.mark.parametrize("several", [False, True])
+def test_what_tells_no_size_exits(library, value, several):
+    assert executor.load(told_plan(lambda: (None, value) if several else value, several), library)(np.ones(3)) is None
+    assert executor.load(told_plan(lambda: value, several), library)(np.ones(3)) is None
 
 
 def test_an_exception_exits_while_nothing_is_written(library):

@@ -334,6 +334,9 @@ run_steps(const Executor *self, Frame *frame)
         }
         if (step->kernel == NULL) {
             outcome = run_extern(program, frame, step);
+            if (outcome == DONE && step->measured >= 0) {
+                outcome = allocate_outputs(program, frame, step->stage);
+            }
             continue;
         }
         while (next < end && next->kernel != NULL && next->writes == step->writes) {

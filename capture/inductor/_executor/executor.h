@@ -104,6 +104,7 @@ typedef struct {
     PyObject *names; /* tuple or NULL */
     const int32_t *results;
     int result_count;
+    int32_t told_place, told_axis; /* which result tells a size, that is measured so, and along which axis */
     bool single; /* the function's value is the result, not a tuple of results */
     bool raises; /* what NumPy would warn of is to be raised in the call, which then exits */
 } Step;

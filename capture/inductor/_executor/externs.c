@@ -80,6 +80,26 @@ bind_results(const Program *program, Frame *frame, const Step *step, PyObject *v
     return true;
 }
 
+/* Note the size that a result tells: what is predicted of results depends on it. */
+static bool
+note_size(Frame *frame, const Step *step, PyObject *value)
+{
+    if (!step->single) {
+        if (!(PyTuple_Check(value) || PyList_Check(value)) || PySequence_Fast_GET_SIZE(value) <= step->told_place) {
+            return false;
+        }
+        value = PySequence_Fast_GET_ITEM(value, step->told_place);
+    }
+    if (!PyArray_CheckExact(value) || PyArray_NDIM((PyArrayObject *)value) <= step->told_axis) {
+        return false;
+    }
+    frame->numbers[step->measured] = PyArray_DIM((PyArrayObject *)value, step->told_axis);
+    if (step->sizes != NULL) {
+        step->sizes(frame->numbers);
+    }
+    return true;
+}
+
 static PyObject *
 call_plainly(const Step *step, PyObject *const *arguments)
 {
@@ -134,7 +154,7 @@ run_extern(const Program *program, Frame *frame, const Step *step)
     if (value == NULL) {
         return outcome_of_exception(frame);
     }
-    bool predicted = bind_results(program, frame, step, value);
+    bool predicted = (step->measured < 0 || note_size(frame, step, value)) && bind_results(program, frame, step, value);
     Py_DECREF(value);
     if (predicted) {
         return DONE;

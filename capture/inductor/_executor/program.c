@@ -149,14 +149,38 @@ parse_kernel_step(Program *program, Step *step, PyObject *encoded)
     return step->kernel == NULL ? -1 : 0;
 }
 
+/* The function that computes what depends on a size that a step finds out, if there is one. */
+static int
+find_sizes(Program *program, Step *step, const char *name)
+{
+    if (*name == '\0') {
+        return 0;
+    }
+    step->sizes = (Sizes)find_symbol(program, name);
+    return step->sizes == NULL ? -1 : 0;
+}
+
+static int
+parse_told(Program *program, Step *step, PyObject *encoded)
+{
+    const char *sizes;
+    if (!PyArg_ParseTuple(encoded, "iiiis", &step->told_place, &step->told_axis, &step->measured, &step->stage, &sizes)) {
+        return -1;
+    }
+    return find_sizes(program, step, sizes);
+}
+
 static int
 parse_extern_step(Program *program, Step *step, PyObject *encoded)
 {
-    PyObject *arguments, *results;
+    PyObject *arguments, *results, *told;
     Py_ssize_t count;
     int single, raises;
-    if (!PyArg_ParseTuple(encoded, "OO!O!O!pp", &step->function, &PyTuple_Type, &arguments, &PyTuple_Type,
-                          &step->names, &PyTuple_Type, &results, &single, &raises)) {
+    if (!PyArg_ParseTuple(encoded, "OO!O!O!ppO!", &step->function, &PyTuple_Type, &arguments, &PyTuple_Type,
+                          &step->names, &PyTuple_Type, &results, &single, &raises, &PyTuple_Type, &told)) {
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(told) > 0 && parse_told(program, step, told) < 0) {
         return -1;
     }
     step->single = single;
@@ -177,18 +201,14 @@ parse_look_step(Program *program, Step *step, PyObject *encoded)
     if (!PyArg_ParseTuple(encoded, "iiis", &step->look, &step->measured, &step->stage, &sizes)) {
         return -1;
     }
-    if (*sizes == '\0') {
-        return 0;
-    }
-    step->sizes = (Sizes)find_symbol(program, sizes);
-    return step->sizes == NULL ? -1 : 0;
+    return find_sizes(program, step, sizes);
 }
 
 static int
 parse_step(Program *program, Step *step, PyObject *encoded)
 {
     PyObject *first = PyTuple_GET_ITEM(encoded, 0);
-    step->look = -1;
+    step->look = step->measured = -1;
     if (PyLong_Check(first)) {
         return parse_look_step(program, step, encoded);
     }

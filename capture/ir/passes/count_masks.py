@@ -4,21 +4,26 @@
                                               %n = measure(%c, count='trues')
                                               %p = pick(%x, %m, count='trues')
 
-A size that was promised is tested instead: ``leave_if(not_equal(%c, 5))``. So is one that must not be 0, or 1.
+A size that was promised is tested instead: ``leave_if(not_equal(%c, 5))``. So is one that must not be 0, or 1, also
+that of a call of NumPy's, which tells a size when it returns.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.op import Pack
 from capture.ir.ops.gathering import INT64
+from capture.ir.passes.drop_dead import told_by, told_size
 from capture.ir.shapes import Expr
 
 
 def count_masks(graph: Graph) -> Graph:
-    return _Counter(graph).run() if any(isinstance(node.op.lower, Pack) for node in graph.calls) else graph
+    counts = any(told_by(node) or isinstance(node.op.lower, Pack) for node in graph.calls)
+    return _Counter(graph).run() if counts else graph
 
 
 class _Counter(Transformer):
@@ -32,7 +37,11 @@ class _Counter(Transformer):
             self.count(node)
             if not self.users[node]:  # only its size is asked for
                 return None
-        return self.copy(node)
+        copied, size = self.copy(node), told_size(node)
+        if size is not None and (least := self.graph.known.least(size)):
+            number = self.graph.call("size_number", size=size)
+            self.graph.call("leave_if", self.graph.call("less", number, self.graph.constant(np.int64(least))))
+        return copied
 
     def count(self, node: Node) -> None:
         assert isinstance(node.op.lower, Pack)

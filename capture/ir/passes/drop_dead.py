@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from capture.ir.graph import Graph, Node, Step, Transformer
+from capture.ir.op import Measure
 from capture.ir.passes.aliasing import owners
 from capture.ir.passes.warnings import may_warn
-from capture.ir.shapes import Expr
+from capture.ir.shapes import Expr, Symbol
 from capture.ir.types import ArrayType, NumberType
 
 
@@ -60,6 +61,15 @@ def told_by(node: Node) -> str | None:
     """The name of the size that is known once a node has been computed."""
     count = node.params.get("count") if node.kind == "call" else None
     return count if isinstance(count, str) else None
+
+
+def told_size(node: Node) -> Symbol | None:
+    """The size whose value is known once a node that measures, or a call of NumPy's, is done; None if there is none."""
+    name = told_by(node)
+    if name is None or not (node.op.is_extern or isinstance(node.op.lower, Measure)):
+        return None
+    sizes = _sizes((node.type,))
+    return next((size for size in sizes if isinstance(size, Symbol) and size.name == name), None)
 
 
 def _first_untold(graph: Graph, live: set[Node]) -> str | None:
