@@ -159,7 +159,7 @@ def test_what_has_no_loops_is_called():
 def test_mandelbrot_is_one_kernel():
     def mandelbrot(c):
         z, count = np.zeros_like(c), np.zeros(c.shape, int)
-        for _ in range(5):
+        for _ in range(4):  # so few rounds are no loop of the graph
             count += np.abs(z) < 2
             z = z * z + c
         return count

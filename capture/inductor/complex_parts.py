@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capture.ir.complexes import FUSED, rounding
+from capture.ir.complexes import FUSED, rounding, scalar_rounding
 
 if TYPE_CHECKING:
     from capture.inductor.loops import Builder, Value
@@ -43,7 +43,8 @@ def _test(name: str, combined: str) -> Callable[..., Value]:
 
 
 def _multiply_add(s: Builder, a: Value, b: Value, c: Value, like: np.dtype) -> Value:
-    return s.fma(a, b, c) if rounding(like) == FUSED else s.add(s.multiply(a, b), c)
+    found = scalar_rounding(like) if s.alone else rounding(like)
+    return s.fma(a, b, c) if found == FUSED else s.add(s.multiply(a, b), c)
 
 
 def _multiply(s: Builder, x: Value, y: Value) -> Value:

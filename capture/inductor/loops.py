@@ -227,7 +227,8 @@ class Builder:
     """The vocabulary ``s``: makes ``Value``s. ``node`` is the graph node whose element is being written.
 
     With ``exact``, mathematical functions are calls of NumPy's loops; ``still`` tells which operands of the node have
-    no axes, and so do not move in NumPy's loop.
+    no axes, and so do not move in NumPy's loop. ``alone``: what is computed are NumPy's scalars, for which it has other
+    code than its loops.
     """
 
     node: Any = None
@@ -235,6 +236,7 @@ class Builder:
     axes: frozenset[Symbol] = frozenset()
     exact: bool = False
     still: tuple[bool, ...] = ()
+    alone: bool = False
     values: list[Value] = field(default_factory=list)
     _known: dict[Any, Value] = field(default_factory=dict)
 

@@ -53,7 +53,7 @@ argwhere pick extract compress method_compress count_nonzero part store select n
 stack hstack vstack dstack column_stack append repeat filled spread
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray asfortranarray np_copy call_complex64 call_complex128 sum mean
-any all cumsum array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found setdiff1d
+any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found setdiff1d
 setdiff1d_found setxor1d setxor1d_found
 outer ufunc_outer complex_less complex_less_equal complex_greater complex_greater_equal operator_add operator_subtract
 operator_multiply operator_divide operator_power operator_less operator_less_equal operator_greater
@@ -114,7 +114,7 @@ def rounding(dtype: np.dtype) -> str:
     """Whether products and absolute values of this complex dtype are made with fused multiply-adds."""
     x, y = _samples(dtype)
     with np.errstate(all="ignore"):
-        for name, multiply_add in ((FUSED, _fused), (PLAIN, lambda a, b, c: a * b + c)):
+        for name, multiply_add in ((FUSED, _fused), (PLAIN, _plain)):
             if _agrees(dtype, x, y, multiply_add):
                 return name
     return OTHER
@@ -134,12 +134,20 @@ def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.array(list(map(float, exact))).astype(a.dtype)
 
 
+def _plain(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return a * b + c
+
+
+def _product(x: np.ndarray, y: np.ndarray, multiply_add: Any) -> np.ndarray:
+    real = multiply_add(x.real, y.real, -(x.imag * y.imag))
+    return real + multiply_add(x.real, y.imag, x.imag * y.real) * x.dtype.type(1j)  # type: ignore[no-any-return]
+
+
 def _agrees(dtype: np.dtype, x: np.ndarray, y: np.ndarray, multiply_add: Any) -> bool:
     """Whether all of NumPy's vector loops that graphs stand for round like this."""
 
     def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        real = multiply_add(x.real, y.real, -(x.imag * y.imag))
-        return real + multiply_add(x.real, y.imag, x.imag * y.real) * dtype.type(1j)
+        return _product(x, y, multiply_add)
 
     one, other = np.full_like(x, x[0]), np.full_like(y, y[0])
     ratio = np.minimum(abs(x.real), abs(x.imag)) / np.maximum(abs(x.real), abs(x.imag))
@@ -151,6 +159,38 @@ def _agrees(dtype: np.dtype, x: np.ndarray, y: np.ndarray, multiply_add: Any) ->
         (rows.T * columns, crossed), (abs(x), size), (x[:2] * y[:2], product(x, y)[:2]),
     )  # fmt: skip
     return all(np.array_equal(found, expected) for found, expected in pairs)
+
+
+@lru_cache(maxsize=4)
+def scalar_rounding(dtype: np.dtype) -> str:
+    """The same of products of scalars, NumPy's and, of complex128, Python's: one way, or it is not known."""
+    x, y = _samples(dtype)
+    found = {_rounding_of([a * b for a, b in zip(x, y, strict=True)], x, y)}
+    if dtype == np.complex128:
+        found.add(_rounding_of([complex(a) * complex(b) for a, b in zip(x, y, strict=True)], x, y))
+    return found.pop() if len(found) == 1 else OTHER
+
+
+@lru_cache(maxsize=4)
+def lone_rounding(dtype: np.dtype) -> str:
+    """The same of products and absolute values of arrays of one element, into new memory."""
+    x, y = _samples(dtype)
+    ones = [x[place : place + 1].copy() for place in range(len(x))]
+    others = [y[place : place + 1].copy() for place in range(len(y))]
+    pairs = list(zip(ones, others, strict=True))
+    found = {_rounding_of(np.concatenate([a * b for a, b in pairs]), x, y)}
+    found.add(_rounding_of(np.concatenate([np.square(a) for a in ones]), x, x))
+    alike = np.array_equal(np.concatenate([np.abs(a) for a in ones]), np.abs(x))
+    return found.pop() if len(found) == 1 and alike else OTHER
+
+
+def _rounding_of(products: Any, x: np.ndarray, y: np.ndarray) -> str:
+    """How these products of the samples are rounded."""
+    found = np.array(products, x.dtype)
+    for name, multiply_add in ((FUSED, _fused), (PLAIN, _plain)):
+        if np.array_equal(found, _product(x, y, multiply_add)):
+            return name
+    return OTHER
 
 
 @lru_cache(maxsize=4)

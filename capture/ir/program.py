@@ -171,12 +171,15 @@ NUMBERS: Mapping[str, Callable[..., Any]] = {
     "<<": operator.lshift, ">>": operator.rshift, "unary -": operator.neg, "unary ~": operator.invert,
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
     "not": operator.not_, "abs": abs, "min": min, "max": max, "bool": bool, "int": int, "float": float, "round": round,
+    "complex": complex, "real": operator.attrgetter("real"), "imag": operator.attrgetter("imag"),
+    "conjugate": operator.methodcaller("conjugate"),
     **{f"math.{name}": getattr(math, name) for name in (
         "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
         "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "floor", "ceil", "trunc", "fabs", "pow", "isnan",
         "isinf", "isfinite", "copysign", "fmod", "erf", "erfc", "gcd")},
 }  # fmt: skip
-"""Python's own computing with numbers, by symbol: operands are Python numbers, or scalars for bool, int and float."""
+"""Python's own computing with numbers, by symbol: operands are Python numbers, or scalars for bool, int, float and
+complex."""
 
 
 def _number(*args: Any, symbol: str, wraps: bool = False) -> Any:
@@ -239,6 +242,16 @@ def _integer(*args: Any, symbol: str) -> Any:
     return NUMBERS[symbol](*args)
 
 
+def _complex(*args: Any, symbol: str, dtype: np.dtype) -> Any:
+    """Arithmetic of complex scalars, which are computed with in a dtype; numbers among the operands are weak."""
+    return NUMBERS[symbol](*args)
+
+
+def _part(a: Any, index: int) -> Any:
+    """The real (0) or imaginary parts (1) of a complex array, in its memory."""
+    return (a.real, a.imag)[index]
+
+
 def _which(array: Any, *others: Any) -> int:
     """The number of the array among others, by identity; the program leaves if it is none of them."""
     for number, other in enumerate(others):
@@ -252,6 +265,8 @@ STEPS: Mapping[str, Callable[..., Any]] = {
     "scalar": _scalar,
     "select": lambda condition, a, b: a if condition else b,  # of one type; no arrays
     "integer": _integer,
+    "complex": _complex,
+    "part": _part,
     "map": _map,
     "reduce": _reduce,
     "matmul": np.matmul,  # of ranks 1 and 2
@@ -273,7 +288,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
 """What a step may do, by target."""
 
 
-VIEWS = frozenset({"view", "permute", "broadcast"})
+VIEWS = frozenset({"view", "permute", "broadcast", "part"})
 """Those whose result shows the memory of their first operand."""
 
 STORES = frozenset({"store", "store_at", "store_picked", "store_gathered"})

@@ -20,12 +20,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.loops.complexes import (
+    is_complex_value,
+    leave_where_alone,
+    negated,
+    part_of,
+    require_known_rounding,
+    scalar_arithmetic,
+)
 from capture.frames.loops.indexing import Indexing
 from capture.frames.loops.numbers import COMPARISONS
 from capture.frames.loops.values import EitherValue, InsideArray, InsideNumber, InsideScalar
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.ir import op as ops
+from capture.ir.complexes import is_complex
 from capture.ir.graph import Node
 from capture.ir.ops.common import LOWERED
 from capture.ir.program import DENSE, RankedType
@@ -64,6 +73,8 @@ class Computing(Indexing):
         if plain != symbol and isinstance(left, InsideArray):
             found = self.operate(plain, left, right)
             self._require_same_kind(found, left)
+            if plain == "*" and is_complex_value(left) and is_complex_value(right):
+                leave_where_alone(self, left)
             self.write(left, found)
             return left
         return self.operate(plain, left, right)
@@ -76,6 +87,8 @@ class Computing(Indexing):
     def _computed(self, symbol: str, operands: Sequence[Value]) -> Value:
         if any(isinstance(value, InsideArray) for value in operands):
             return self._operated(symbol, operands)
+        if (found := scalar_arithmetic(self, symbol, operands)) is not None:
+            return found
         if symbol in INTEGRAL:
             found = self._integers(symbol, operands)
             if found is not None:
@@ -88,7 +101,8 @@ class Computing(Indexing):
         both = [value for value in (left, right) if isinstance(value, EitherValue)]
         exact = symbol in COMPARISONS and all(value.python is int for value in both)
         alike = exact or all(value.type.dtype in _AS_PYTHON[value.python] for value in both)
-        if not alike or symbol not in ("+", "-", "*", "/", *COMPARISONS):
+        same = ("+", "-", "*", "==", "!=") if is_complex_value(both[0]) else ("+", "-", "*", "/", *COMPARISONS)
+        if not alike or symbol not in same:
             raise GraphBreak(MEETS, "loop")
         strong, weak = _both_ways((left, right))
         kind = self._number_kind(symbol, weak)
@@ -126,6 +140,8 @@ class Computing(Indexing):
         (value,) = self.strong((value,), lambda given: self._operated(symbol, given))
         if symbol == "unary -" and isinstance(value, InsideScalar) and value.type.dtype.kind in "iu":
             return InsideScalar(self.step("integer", value.node, type=value.type, symbol=symbol))
+        if symbol == "unary -" and isinstance(value, InsideScalar) and is_complex_value(value):
+            return negated(self, value)
         return self._operated(symbol, (value,))
 
     def strong(self, values: Sequence[Value], compute: Callable[[Sequence[Value]], Value]) -> list[Value]:
@@ -158,6 +174,13 @@ class Computing(Indexing):
     def matmul(self, left: Value, right: Value) -> Value:
         raise NotImplementedError
 
+    def selected(self, condition: Value, one: Value, other: Value) -> Value:
+        raise NotImplementedError
+
+    def part(self, value: Value, name: str) -> Value:
+        """``value.real`` or ``value.imag``."""
+        return part_of(self, value, name)
+
     # records ------------------------------------------------------------------------------------------------------
     def operand(self, value: Value) -> Operand:
         """A value as the records see it."""
@@ -165,9 +188,12 @@ class Computing(Indexing):
         if not isinstance(arg, Node):
             return Operand(arg, scalar_type(arg.dtype) if isinstance(arg, np.generic) else arg)
         if isinstance(arg.type, RankedType):
-            return Operand(arg, array_type(arg.type.dtype, (1,) * arg.type.ndim))
+            size = 2 if is_complex(arg.type.dtype) else 1  # NumPy rounds single ones in ways of their own
+            return Operand(arg, array_type(arg.type.dtype, (size,) * arg.type.ndim))
         if arg.type == NumberType(int):
             return Operand(arg, NumberType(int, 0))  # that it fits is looked at when the program runs
+        if arg.type == NumberType(complex):
+            return Operand(arg, 1j)
         return Operand(arg, arg.type)
 
     def apply(self, op: ops.Op, values: Sequence[Value], params: Mapping[str, Any]) -> Value:
@@ -200,6 +226,7 @@ class Computing(Indexing):
         if op.canonical is not None:
             params = op.canonical(*types, **params)
         type = self._inferred(op, types, params)
+        require_known_rounding(op.name, [each.value if isinstance(each, Operand) else each for each in operands])
         args = [each.value if isinstance(each, Operand) else each for each in operands]
         target = "map" if isinstance(op.lower, ops.Pointwise) else "reduce"
         node = self.step(
@@ -241,12 +268,12 @@ EXPANDED = frozenset(
         "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "less", "less_equal", "equal",
         "not_equal", "greater", "greater_equal", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
         "right_shift", "negative", "positive", "invert", "absolute")}
-    | {"np_where", "np_clip", "ndarray_clip", "ndarray_astype", "ufunc_dtype"}
+    | {"conj", "np_where", "np_clip", "ndarray_clip", "ndarray_astype", "ufunc_dtype"}
 )  # fmt: skip
 """Records that stand for others and do not look at sizes."""
 
 _SHIFTS = {"<<": "left_shift", ">>": "right_shift"}
-_AS_PYTHON = {float: (np.dtype("f8"),), int: (np.dtype("i8"),), bool: (np.dtype("?"),)}
+_AS_PYTHON: Mapping[type, tuple[np.dtype, ...]] = {kind: (np.dtype(kind),) for kind in (float, int, bool, complex)}
 """The dtype that holds just what the Python type computes."""
 
 

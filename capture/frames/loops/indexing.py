@@ -179,6 +179,8 @@ class Indexing(Numbers):
                 return
             if found.type.ndim > target.type.ndim:
                 raise GraphBreak("an array of higher rank is assigned", "op")
+            if found.type.dtype.kind == "c" != target.type.dtype.kind:
+                raise GraphBreak("complex numbers are assigned to others inside a loop", "op")
             self.step("store", target.node, found.node, type=None)
             return
         self.step("store", target.node, self._stored(target, found), type=None)
@@ -194,6 +196,8 @@ class Indexing(Numbers):
         kind = arg.type.dtype if hasattr(arg, "type") else np.asarray(arg).dtype
         if kind.kind == "f" and dtype.kind in "iub":
             raise GraphBreak("a float is assigned to an integer inside a loop", "op")
+        if kind.kind == "c" != dtype.kind:
+            raise GraphBreak("complex numbers are assigned to others inside a loop", "op")
         return arg
 
 

@@ -333,6 +333,8 @@ class _Results:
     def _type(self, value: Any, roots: Mapping[Any, frozenset[Node]], outer: Mapping[Node, Node]) -> Any:
         if not isinstance(value, Node):
             raise GraphBreak("a constant comes out of a loop", "loop")
+        if value.type == NumberType(complex):
+            raise GraphBreak("a complex number comes out of a loop", "loop")
         if not isinstance(value.type, RankedType):
             return value.type
         if value in outer:

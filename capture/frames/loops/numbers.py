@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.loops.complexes import is_complex_value, number_kind, number_power
 from capture.frames.loops.values import (
     UNBOUND,
     EitherType,
@@ -32,7 +33,7 @@ from capture.frames.values.base import Value
 from capture.frames.values.constants import OPERATORS, Constant
 from capture.ir.graph import Node
 from capture.ir.program import NUMBERS
-from capture.ir.types import NumberType, scalar_type
+from capture.ir.types import PYTHON_NUMBERS, NumberType, scalar_type
 
 COMPARISONS = frozenset({"<", "<=", "==", "!=", ">", ">="})
 
@@ -47,7 +48,7 @@ class Numbers(Writer):
         if isinstance(found, InsideNumber | InsideScalar | InsideArray):
             return found.node
         if isinstance(found, Constant) and (
-            type(found.value) in (int, float, bool) or isinstance(found.value, np.generic)
+            type(found.value) in PYTHON_NUMBERS or isinstance(found.value, np.generic)
         ):
             if type(found.value) is int and not -(2**62) < found.value < 2**62:
                 raise GraphBreak("a very large int inside a loop", "loop")
@@ -59,7 +60,7 @@ class Numbers(Writer):
 
     def _is_number(self, value: Value) -> bool:
         return isinstance(value, InsideNumber) or (
-            isinstance(value, Constant) and type(value.value) in (int, float, bool)
+            isinstance(value, Constant) and type(value.value) in PYTHON_NUMBERS
         )
 
     def python_of(self, value: Value) -> type:
@@ -89,9 +90,9 @@ class Numbers(Writer):
         if isinstance(found, InsideNumber | InsideScalar | InsideArray):
             return found.type  # type: ignore[no-any-return]
         if isinstance(found, Constant):
-            if type(found.value) in (int, float, bool):
+            if type(found.value) in PYTHON_NUMBERS:
                 return NumberType(type(found.value))
-            if isinstance(found.value, np.generic) and found.value.dtype.kind in "biuf":
+            if isinstance(found.value, np.generic) and found.value.dtype.kind in "biufc":
                 return scalar_type(found.value.dtype)
         return None
 
@@ -99,18 +100,24 @@ class Numbers(Writer):
     def number(self, symbol: str, *values: Value, wraps: bool = False) -> Value:
         """Python's own operator or function on numbers; scalars for ``bool``, ``int`` and ``float``."""
         found = [value.real(self.tracer) for value in values]
-        kind = self._number_kind(symbol, found)
         if all(isinstance(value, Constant) for value in found):
             return self.tracer.evaluate(OPERATORS.get(symbol) or NUMBERS[symbol], found, {})
+        if symbol == "**" and any(map(is_complex_value, found)):
+            return number_power(self, *found)  # type: ignore[arg-type]
+        kind = self._number_kind(symbol, found)
         params: dict[str, Any] = {"symbol": symbol, **({"wraps": True} if wraps else {})}
         return InsideNumber(self.step("number", *map(self.arg, found), type=NumberType(kind), **params))
 
     def _number_kind(self, symbol: str, values: Sequence[Value]) -> type:
-        if symbol in ("bool", "int", "float", "not") or symbol in _KINDS or symbol.startswith("math."):
+        if symbol in _KINDS or symbol.startswith("math."):
             return _KINDS.get(symbol, float)
         kinds = [self.python_of(value) for value in values if self._is_number(value)]
         if len(kinds) != len(values):
             raise GraphBreak(f"{symbol} of {', '.join(value.describe() for value in values)} inside a loop", "loop")
+        if complex in kinds:
+            if symbol in ("==", "!="):
+                self._require_small(values)
+            return number_kind(symbol)
         if symbol in COMPARISONS:
             if len(set(kinds) - {bool}) > 1:
                 self._require_small(values)
@@ -182,6 +189,7 @@ class Numbers(Writer):
 
 
 _KINDS: Mapping[str, type] = {
-    "bool": bool, "int": int, "float": float, "not": bool, "math.floor": int, "math.ceil": int, "math.trunc": int,
+    "bool": bool, "int": int, "float": float, "complex": complex, "not": bool,
+    "math.floor": int, "math.ceil": int, "math.trunc": int,
     "math.isnan": bool, "math.isinf": bool, "math.isfinite": bool, "math.gcd": int,
 }  # fmt: skip

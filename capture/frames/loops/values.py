@@ -57,6 +57,16 @@ class InsideNumber(InsideValue):
     def python_type(self, tracer: Tracer) -> type:
         return self.python
 
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if self.python is complex and name in ("real", "imag"):
+            return _inside(tracer).part(self, name)
+        if self.python is complex and name == "conjugate":
+            return tracer.method(self, name)
+        return super().attribute(tracer, name)
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return _inside(tracer).call_method(self, name, args, kwargs)
+
 
 class InsideScalar(InsideValue):
     """A NumPy scalar."""
@@ -68,6 +78,8 @@ class InsideScalar(InsideValue):
         return self.type.dtype.type  # type: ignore[no-any-return]
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
+        if name in ("real", "imag"):
+            return _inside(tracer).part(self, name)
         if name in _OF_SCALARS:
             return _OF_SCALARS[name](self)
         return tracer.method(self, name) if ops.for_method(name) or name == "item" else super().attribute(tracer, name)
@@ -128,6 +140,11 @@ class EitherValue(Value):
     def __init__(self, node: Any, weak: Any, python: type, type: ArrayType) -> None:
         super().__init__()
         self.node, self.weak, self.python, self.type = node, weak, python, type
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if self.python is complex and name in ("real", "imag"):
+            return _inside(tracer).part(self, name)
+        return super().attribute(tracer, name)
 
     def truth(self, tracer: Tracer) -> bool:
         raise GraphBreak(f"a decision on a {self.noun} inside a loop", "branch")
@@ -414,7 +431,7 @@ def joined(one: Kind | None, other: Kind | None) -> Kind | None:
 
 def _turns_into(python: type, dtype: np.dtype) -> bool:
     """Whether a Python number may be kept as a scalar of the dtype: what computes with both cannot tell them apart."""
-    return dtype.kind in {bool: "b", int: "iuf", float: "f"}[python]
+    return dtype.kind in {bool: "b", int: "iuf", float: "f", complex: "c"}[python]
 
 
 def _inside(tracer: Tracer) -> Inside:
@@ -441,6 +458,8 @@ _OF_ARRAYS = {
     "ndim": lambda tracer, array: Constant(array.type.ndim),
     "dtype": lambda tracer, array: Constant(array.type.dtype),
     "itemsize": lambda tracer, array: Constant(array.type.dtype.itemsize),
+    "real": lambda tracer, array: _inside(tracer).part(array, "real"),
+    "imag": lambda tracer, array: _inside(tracer).part(array, "imag"),
     "T": lambda tracer, array: _inside(tracer).permuted(array, range(array.type.ndim)[::-1]),
 }
 _OF_SCALARS = {

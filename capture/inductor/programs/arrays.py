@@ -13,8 +13,7 @@ from capture.errors import BackendError
 from capture.inductor.programs.accesses import place_on
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.ranges import is_int
-from capture.inductor.programs.values import Array, grouped, times
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.programs.values import C_ELEMENTS, Array, grouped, times
 from capture.ir.graph import Node
 
 _CLAMPS = {
@@ -72,7 +71,7 @@ def show(
     terms = [term for term in terms if term != "0"]
     pointer = array.pointer
     if terms:
-        pointer = function.variable(step.name, f"{C_TYPES[array.dtype]} *")
+        pointer = function.variable(step.name, f"{C_ELEMENTS[array.dtype]} *")
         function.lines.add(f"{pointer} = {' + '.join((array.pointer, *terms))};")
     names = [function.named(f"{step.name}_s{axis}", stride) for axis, stride in enumerate(strides)]
     function.arrays[step] = Array(array.dtype, pointer, tuple(sizes), tuple(names), array.base)
@@ -157,6 +156,16 @@ def write_permute(function: Function, step: Node) -> None:
     array = function.in_memory(node)
     sizes, strides = (tuple(texts[axis] for axis in axes) for texts in (array.sizes, array.strides))
     function.arrays[step] = Array(array.dtype, array.pointer, sizes, strides, array.base)
+
+
+def write_part(function: Function, step: Node) -> None:
+    """The real or imaginary parts of complex elements: every second cell of their memory."""
+    (node,), index = step.args, step.params["index"]
+    array, dtype = function.in_memory(node), step.type.dtype
+    pointer = function.variable(step.name, f"{C_ELEMENTS[dtype]} *")
+    function.lines.add(f"{pointer} = ({C_ELEMENTS[dtype]} *){array.pointer}{' + 1' if index else ''};")
+    strides = tuple(function.named(f"{step.name}_s", times(stride, "2")) for stride in array.strides)
+    function.arrays[step] = Array(dtype, pointer, array.sizes, strides, array.base)
 
 
 def write_broadcast(function: Function, step: Node) -> None:

@@ -29,8 +29,9 @@ from capture.inductor.programs.accesses import (
     write_store_at,
     write_which,
 )
-from capture.inductor.programs.arrays import write_broadcast, write_permute, write_view
+from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_view
 from capture.inductor.programs.choosing import without_short_decisions
+from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.elements import write_scalar_map
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
@@ -38,8 +39,7 @@ from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
-from capture.inductor.programs.values import Array, c_type, grouped, literal_of
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of
 from capture.ir.graph import Node
 from capture.ir.op import Strided
 from capture.ir.program import Finish, Program, RankedType
@@ -58,6 +58,7 @@ STEPS = {
     "store_at": write_store_at,
     "scalar": write_scalar,
     "integer": write_integer,
+    "complex": write_complex,
     "which": write_which,
     "size": write_size,
     "select": write_select,
@@ -68,6 +69,7 @@ STEPS = {
     "view": write_view,
     "permute": write_permute,
     "broadcast": write_broadcast,
+    "part": write_part,
     "store": write_store,
     "new": write_new,
     "copy": write_copy,
@@ -122,6 +124,8 @@ def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
     """The kernel of a loop node."""
     kernel = _Kernel(node, bound, unit)
     text = kernel.text()
+    if any(_names(text, name) for name in ("c64", "c128")):
+        unit.helpers["00_complex"] = TYPES
     return ProgramText(kernel.name, text, kernel.function.raises, kernel.function.loops)
 
 
@@ -221,27 +225,28 @@ class _Kernel:
             self.function.texts[parameter] = literal_of(given, parameter.type)
         elif not isinstance(parameter.type, RankedType):
             name = self.function.fresh(parameter.name)
-            self.head.add(f"const {c_type(parameter.type)} {name} = *{self.pointer(place.memory, place.view.offset)};")
+            pointer = self.pointer(place.memory, place.view.offset)
+            self.head.add(f"const {c_type(parameter.type)} {name} = *{pointer};")
             self.function.texts[parameter] = name
         else:
             self.function.arrays[parameter] = self.take_array(number, parameter, place)
 
     def take_array(self, number: int, parameter: Node, place: Place) -> Array:
-        given = self.bind(parameter.name, place.memory, place.view)
+        given = self.bind(parameter.name, place.memory, place.view, parameter.type.dtype)
         copy = self.bound.copies.get(number)
         if copy is None or copy is place.memory:
             return given
-        own = self.bind(parameter.name, copy, copy.whole)
+        own = self.bind(parameter.name, copy, copy.whole, copy.dtype)
         self.copy(self.head, own, given)
         return own
 
-    def bind(self, name: str, memory: Memory, view: Strided) -> Array:
-        """An array over a buffer of the plan."""
+    def bind(self, name: str, memory: Memory, view: Strided, dtype: np.dtype) -> Array:
+        """An array over a buffer of the plan; its elements are those of the memory, or parts of complex ones."""
         fresh = self.function.fresh(name)
-        self.head.add(f"{C_TYPES[memory.dtype]} *{fresh} = {self.pointer(memory, view.offset)};")
+        self.head.add(f"{C_ELEMENTS[dtype]} *{fresh} = {self.pointer(memory, view.offset, dtype)};")
         sizes = tuple(self.size(f"{fresh}_n{axis}", size) for axis, size in enumerate(view.shape))
         strides = tuple(self.size(f"{fresh}_s{axis}", size) for axis, size in enumerate(view.strides))
-        return Array(memory.dtype, fresh, sizes, strides, f"(char *){fresh}", f"(char *){fresh}")
+        return Array(dtype, fresh, sizes, strides, f"(char *){fresh}", f"(char *){fresh}")
 
     def size(self, name: str, size: Size) -> str:
         if not isinstance(size, Expr):
@@ -252,8 +257,8 @@ class _Kernel:
         self.head.add(f"const i64 {name} = {text};")
         return name
 
-    def pointer(self, memory: Memory, start: Size) -> str:
-        base = f"({C_TYPES[memory.dtype]} *)buffers[{self.unit.buffers[memory]}]"
+    def pointer(self, memory: Memory, start: Size, dtype: np.dtype | None = None) -> str:
+        base = f"({C_ELEMENTS[dtype or memory.dtype]} *)buffers[{self.unit.buffers[memory]}]"
         return base if isinstance(start, int) and start == 0 else f"({base} + {self.unit.size(start)})"
 
     # results ----------------------------------------------------------------------------------------------------
@@ -282,7 +287,7 @@ class _Kernel:
         strides = [self.unit.size(stride) for stride in memory.strides]
         pointer = function.fresh("result")
         with function.lines.block():
-            function.lines.add(f"{C_TYPES[memory.dtype]} *{pointer} = {self.pointer(memory, 0)};")
+            function.lines.add(f"{C_ELEMENTS[memory.dtype]} *{pointer} = {self.pointer(memory, 0)};")
             self.copy(function.lines, Array(memory.dtype, pointer, tuple(sizes), tuple(strides), ""), array)
 
     def require_apart(self, values: Sequence[Node]) -> None:

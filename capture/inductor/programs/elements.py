@@ -9,7 +9,7 @@ compute its element, and the text of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from capture.inductor.loops import Builder, Value
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.intervals import fits
 from capture.inductor.programs.values import builtin_type
-from capture.inductor.vocabulary import C_TYPES, DOUBLE, HALF, RULES, cast_text, literal
+from capture.inductor.vocabulary import C_TYPES, CELLS, DOUBLE, HALF, RULES, cast_text, literal
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.op import Pointwise
@@ -32,9 +32,9 @@ from capture.ir.types import ArrayType, NumberType, scalar_type
 class Elements:
     """Writes values into variables; each once, where it is needed first."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, builder: Builder | None = None) -> None:
         self.function = function
-        self.builder = Builder()
+        self.builder = builder or Builder()
         self.names: dict[Value, str] = {}
         self.suspect_name = ""  # the variable that is set, inside loops, where an operation raises
 
@@ -75,6 +75,13 @@ class Elements:
                 element = self.builder.cast(element, DOUBLE)
         return self.builder.cast(element, dtype)
 
+    def element(self, text: str, dtype: np.dtype, given: Callable[[str, np.dtype], Value] | None = None) -> Value:
+        """What a variable or a place in memory holds; of complex numbers both parts."""
+        given = given or self.builder.given
+        if dtype not in CELLS:
+            return given(text, dtype)
+        return self.builder.complex(*(given(f"{part} {text}", CELLS[dtype]) for part in ("__real__", "__imag__")))
+
     def given(self, text: str, dtype: np.dtype) -> Value:
         """A value that is C already."""
         value = self.builder.given(text, dtype)
@@ -84,7 +91,7 @@ class Elements:
     def operand(self, argument: Any) -> Value:
         """A number, a scalar or a literal as a value."""
         if isinstance(argument, Node):
-            return self.given(self.function.text(argument), argument.type.dtype)
+            return self.element(self.function.text(argument), argument.type.dtype, self.given)
         if isinstance(argument, np.generic):
             return self.builder.constant(argument, argument.dtype)
         return self.builder.constant(argument, np.dtype(builtin_type(argument)))
@@ -94,6 +101,8 @@ class Elements:
         """C of a value; the lines that compute it come first."""
         if value.op == "constant":
             return literal(value.data, value.dtype)
+        if value.op == "complex":
+            return f"__builtin_complex({', '.join(map(self.text, value.args))})"
         if value not in self.names:
             for operand in value.args:
                 self.text(operand)
@@ -171,7 +180,9 @@ def _seen(argument: Any) -> Any:
     type = getattr(argument, "type", argument)
     if isinstance(type, RankedType):
         return ArrayType(type.dtype, (2,) * type.ndim)
-    return NumberType(int, 0) if isinstance(type, NumberType) and type.python is int else type
+    if isinstance(type, NumberType) and type.python in (int, complex):
+        return NumberType(int, 0) if type.python is int else 1j
+    return type
 
 
 def outside(text: str, dtype: np.dtype) -> tuple[str, ...]:

@@ -33,12 +33,11 @@ from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
 from capture.inductor.programs.numbers import Operand
 from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
-from capture.inductor.programs.values import Array, c_type, literal_of, number_operand
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, literal_of, number_operand
 from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
 
-RAISING = frozenset({"map", "reduce", "matmul"})
+RAISING = frozenset({"map", "reduce", "matmul", "complex"})
 """Steps of which NumPy may warn."""
 
 
@@ -243,7 +242,7 @@ class Function:
 
     def carried(self, name: str, type: RankedType) -> Array:
         """An array that jumps bring: what of it is not certain is in variables."""
-        pointer = self.variable(name, f"{C_TYPES[type.dtype]} *")
+        pointer = self.variable(name, f"{C_ELEMENTS[type.dtype]} *")
         sizes = tuple(
             "1" if axis in type.ones else self.size_variable(f"{pointer}_n{axis}") for axis in range(type.ndim)
         )

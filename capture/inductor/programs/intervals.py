@@ -57,7 +57,7 @@ def is_integer(value: Any) -> bool:
     if not isinstance(value, Node):
         return isinstance(value, int | np.integer | np.bool)
     if isinstance(value.type, NumberType):
-        return value.type.python is not float
+        return value.type.python in (int, bool)
     return isinstance(value.type, ArrayType) and value.type.dtype.kind in "iub"
 
 

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from capture.inductor.programs.function import Function
-from capture.inductor.programs.values import Array, dense_strides_of, grouped
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.programs.values import C_ELEMENTS, Array, dense_strides_of, grouped
 from capture.ir.shapes import product
 
 SMALL = 2048
@@ -59,7 +58,7 @@ def make(function: Function, owner: str, name: str, dtype: np.dtype, sizes: Sequ
 def _block(
     function: Function, owner: str, name: str, dtype: np.dtype, sizes: Sequence[str], checked: bool
 ) -> tuple[str, str]:
-    ctype = C_TYPES[dtype]
+    ctype = C_ELEMENTS[dtype]
     rivals = function.bases(owner)
     if all(size.isdigit() for size in sizes) and not rivals:
         count = product([int(size) for size in sizes])

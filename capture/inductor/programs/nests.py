@@ -23,7 +23,6 @@ import numpy as np
 
 from capture.errors import BackendError
 from capture.inductor.checking import kind_of
-from capture.inductor.csource import local_type
 from capture.inductor.loops import Value
 from capture.inductor.programs.accesses import converted
 from capture.inductor.programs.arrays import aligned, common_sizes, require_fit
@@ -31,7 +30,7 @@ from capture.inductor.programs.elements import Elements
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
-from capture.inductor.programs.values import Array, offset
+from capture.inductor.programs.values import Array, offset, variable_type
 from capture.inductor.vocabulary import ANY_NAN, INTEGER
 from capture.ir.graph import Node
 
@@ -75,7 +74,7 @@ class Nest:
         own = tuple("0" if size == "1" else place for size, place in zip(sizes, own, strict=True))
         if isinstance(entry, Array):
             text = entry.element(own)
-            return self.elements.builder.given(f"{text} != 0" if entry.dtype.kind == "b" else text, entry.dtype)
+            return self.elements.element(f"{text} != 0" if entry.dtype.kind == "b" else text, entry.dtype)
         return self.elements.step(entry.step, [self.value(argument, own) for argument in entry.step.args])
 
     def expect(self, *elements: Value) -> None:
@@ -196,7 +195,7 @@ def write_store(function: Function, step: Node) -> None:
 def fill(function: Function, target: Array, value: Any) -> None:
     """Write a number or scalar into all of an array."""
     with function.lines.block():
-        function.lines.add(f"const {local_type(target.dtype)} fill = {converted(function, value, target.dtype)};")
+        function.lines.add(f"const {variable_type(target.dtype)} fill = {converted(function, value, target.dtype)};")
         nest = Nest(function, target.sizes)
         with nest.loops(loop_order(target)):
             function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = fill;")

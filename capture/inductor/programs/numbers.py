@@ -17,7 +17,10 @@ from dataclasses import dataclass, field, replace
 
 from capture.errors import BackendError
 
-C_NUMBERS: Mapping[type, str] = {int: "i64", float: "f64", bool: "_Bool"}
+C_NUMBERS: Mapping[type, str] = {int: "i64", float: "f64", bool: "_Bool", complex: "c128"}
+
+
+_KINDS: Mapping[type, str] = {float: "float", complex: "complex"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Operand:
     @property
     def kind(self) -> str:
         """What rows tell apart: bools compute as ints."""
-        return "float" if self.python is float else "int"
+        return _KINDS.get(self.python, "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +105,34 @@ _BOTH: Mapping[str, Answer] = {
     "not": Answer("{0} == 0"),
 }
 
-_ROWS: Mapping[str, Mapping[str, Answer]] = {"int": {**_BOTH, **_INT}, "float": {**_BOTH, **_FLOAT}}
+_FINITE_PARTS = "!FINITE(__real__ {r}) || !FINITE(__imag__ {r})"
+_COMPLEX: Mapping[str, Answer] = {
+    **{symbol: Answer(f"{{0}} {symbol} {{1}}") for symbol in ("+", "-", "==", "!=")},
+    "*": Answer("complex_product({0}, {1})", helpers=("complex_product",)),
+    "/": Answer("complex_quotient({0}, {1})", ("{1} == 0",), _FINITE_PARTS, helpers=("complex_quotient",)),
+    "unary -": Answer("-{0}"),
+    "abs": Answer("math_hypot(__real__ {0}, __imag__ {0})", after="!FINITE({r})", helpers=("math_hypot",)),
+    "real": Answer("__real__ {0}"),
+    "imag": Answer("__imag__ {0}"),
+    "conjugate": Answer("~{0}"),
+    "complex": Answer("{0}"),
+    "bool": Answer("{0} != 0"),
+    "not": Answer("{0} == 0"),
+}
+"""What may be infinite or no number leaves: what Python gives or raises then differs between its versions."""
+
+_ROWS: Mapping[str, Mapping[str, Answer]] = {
+    "int": {**_BOTH, **_INT},
+    "float": {**_BOTH, **_FLOAT},
+    "complex": _COMPLEX,
+}
 
 # Functions of math, on floats. What is not a number or not finite comes of what is not, or it is an error.
 _UNARY = (
     "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
     "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
-_BINARY = ("atan2", "fmod", "pow")
+_BINARY = ("atan2", "fmod", "pow", "hypot")
 _ERROR_1 = "!FINITE({r}) && {0} == {0} && ({r} != {r} || FINITE({0}))"
 _ERROR_2 = "!FINITE({r}) && ({r} != {r} ? {0} == {0} && {1} == {1} : FINITE({0}) && FINITE({1}))"
 _MATH: Mapping[str, Answer] = {
@@ -194,6 +217,25 @@ static inline f64 float_quotient(f64 a, f64 b)
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 """,
+    "complex_product": """\
+static inline c128 complex_product(c128 a, c128 b)
+{
+    const f64 real = __real__ a * __real__ b - __imag__ a * __imag__ b;
+    return __builtin_complex(real, __real__ a * __imag__ b + __imag__ a * __real__ b);
+}
+""",
+    "complex_quotient": """\
+static inline c128 complex_quotient(c128 a, c128 b)
+{
+    const f64 x = __real__ a, y = __imag__ a, c = __real__ b, d = __imag__ b;
+    if (__builtin_fabs(c) >= __builtin_fabs(d)) {
+        const f64 ratio = d / c, divisor = c + d * ratio;
+        return __builtin_complex((x + y * ratio) / divisor, (y - x * ratio) / divisor);
+    }
+    const f64 ratio = c / d, divisor = c * ratio + d;
+    return __builtin_complex((x * ratio + y) / divisor, (y * ratio - x) / divisor);
+}
+""",
 }
 _USES = {"float_rest": ("math_fmod",), "float_quotient": ("math_fmod",)}
 
@@ -203,6 +245,12 @@ def answer(symbol: str, operands: Sequence[Operand], python: type) -> Answer:
     if symbol in ("min", "max"):
         return _extreme(symbol, operands, python)
     kinds = {operand.kind for operand in operands}
+    if symbol == "complex" and len(operands) == 2:
+        return Answer(f"__builtin_complex({', '.join(_as_float(operand) for operand in operands)})")
+    if symbol == "complex" or "complex" in kinds:
+        if symbol not in _COMPLEX:
+            raise BackendError(f"{symbol} of complex numbers")
+        return _filled(_COMPLEX[symbol], [_as_complex(operand) for operand in operands])
     if symbol in _MATH:
         return _filled(_MATH[symbol], [_as_float(operand) for operand in operands])
     kind = "float" if "float" in kinds else "int"
@@ -295,6 +343,10 @@ def _as_float(operand: Operand) -> str:
     if operand.kind == "float":
         return operand.text
     return f"{operand.text}.0" if operand.text.isdigit() and len(operand.text) < 16 else f"(f64){operand.text}"
+
+
+def _as_complex(operand: Operand) -> str:
+    return operand.text if operand.kind == "complex" else f"__builtin_complex({_as_float(operand)}, 0.0)"
 
 
 def _extreme(symbol: str, operands: Sequence[Operand], python: type) -> Answer:

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
-from capture.inductor.csource import local_type
 from capture.inductor.programs.accesses import converted
 from capture.inductor.programs.arrays import aligned, require_fit
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest
-from capture.inductor.programs.values import Array, offset
-from capture.inductor.vocabulary import cast_text
+from capture.inductor.programs.values import Array, any_literal, offset, variable_type
+from capture.inductor.vocabulary import CELLS, cast_text
 from capture.ir.graph import Node
 
 
@@ -48,7 +47,7 @@ def write_store_gathered(function: Function, step: Node) -> None:
         strides = aligned(function, given.sizes, given.strides, sizes)
     with function.lines.block():
         if not isinstance(given, Array):
-            function.lines.add(f"const {local_type(array.dtype)} fill = {given};")
+            function.lines.add(f"const {variable_type(array.dtype)} fill = {given};")
         nest = Nest(function, sizes)
         with nest.loops(range(len(sizes)), simd=False):
             at = _place(function, array, places, nest.places[:count])
@@ -91,7 +90,7 @@ def write_store_picked(function: Function, step: Node) -> None:
             if isinstance(given, Array):
                 given = _cast(f"*{given.pointer}", given.dtype, array.dtype)
             require_fit(function, mask.sizes, array.sizes)
-            function.lines.add(f"const {local_type(array.dtype)} fill = {given};")
+            function.lines.add(f"const {variable_type(array.dtype)} fill = {given};")
             text, following = "fill", []
         nest = Nest(function, array.sizes)
         chosen = f"if ({mask.element(nest.places)})"
@@ -141,6 +140,8 @@ def _given(function: Function, node: Node, value: Any, dtype: np.dtype) -> Array
 def _cast(text: str, source: np.dtype, target: np.dtype) -> str:
     if source == target:
         return text
-    if np.float16 in (source, target) or (source.kind == "f" and target.kind in "iu"):
+    if np.float16 in (source, target) or source.kind == "c" or (source.kind == "f" and target.kind in "iu"):
         raise BackendError(f"elements of {source} are stored by places as {target}")
+    if target.kind == "c":
+        return f"__builtin_complex({cast_text(source, CELLS[target], f'({text})')}, {any_literal(0, CELLS[target])})"
     return cast_text(source, target, f"({text})")

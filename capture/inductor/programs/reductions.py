@@ -19,7 +19,7 @@ from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest, fill
 from capture.inductor.programs.values import Array, offset
-from capture.inductor.vocabulary import C_TYPES
+from capture.inductor.vocabulary import C_TYPES, CELLS, cell
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.op import Reduce
@@ -56,7 +56,9 @@ class _Reduction:
             element = builder.cast(element, step.type.dtype)
         self.element: Value = element
         self.dtype = element.dtype if self.finds_place else step.type.dtype
-        function.raises |= self.dtype.kind == "f" and self.name in ("add", "multiply")
+        if self.dtype in CELLS and self.name != "add":
+            raise BackendError(f"{op.name} of complex numbers in a program")
+        function.raises |= self.dtype.kind in "fc" and self.name in ("add", "multiply")
 
     @property
     def finds_place(self) -> bool:
@@ -105,18 +107,31 @@ class _Reduction:
     def next(self, state: str, element: str) -> str:
         if self.name in KEEPS_NAN and self.dtype.kind == "f":
             return KEEPS_NAN[self.name].format(state, element)
-        return formatted(self.combine.step, self.dtype, state, element)
+        return formatted(self.combine.step, cell(self.dtype), state, element)
 
     def along_kept(self, target: Array, place: str) -> None:
         """Rows are combined with the row of results, one after the other."""
         fill(self.function, target, np.array(_identity(self.name, self.dtype), self.dtype)[()])
         with self.nest.loops([*self.axes, *self.kept]):
-            text = self.nest.elements.text(self.element)
-            self.function.lines.add(f"{place} = {self.next(place, text)};")
+            for element, cell in self.cells(place):
+                text = self.nest.elements.text(element)
+                self.function.lines.add(f"{cell} = {self.next(cell, text)};")
+
+    def cells(self, place: str) -> list[tuple[Value, str]]:
+        """What is combined, and where: of complex numbers each part."""
+        if self.element.op != "complex":
+            return [(self.element, place)]
+        return list(zip(self.element.args, (f"__real__ {place}", f"__imag__ {place}"), strict=True))
 
     def into(self, target: str) -> None:
         """All elements along the reduced axes become one."""
-        if self.finds_place:
+        if self.element.op == "complex":
+            whole, names = (self.element, self.dtype), dict(self.nest.elements.names)
+            for part, place in self.cells(target):
+                self.element, self.dtype, self.nest.elements.names = part, CELLS[whole[1]], dict(names)
+                self.into(place)
+            self.element, self.dtype = whole
+        elif self.finds_place:
             self.find_place(target)
         elif self.name == "add" and self.dtype.kind == "f":
             self.add_floats(target)

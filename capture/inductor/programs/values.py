@@ -6,7 +6,7 @@ strides (in elements), each a variable or a literal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,12 @@ import numpy as np
 from capture.errors import BackendError
 from capture.inductor.csource import local_type
 from capture.inductor.programs.numbers import C_NUMBERS, Operand
-from capture.inductor.vocabulary import literal
+from capture.inductor.vocabulary import C_TYPES, CELLS, literal
 from capture.ir.types import ArrayType, NumberType
+
+C_ELEMENTS: Mapping[np.dtype, str] = {**C_TYPES, np.dtype("c8"): "c64", np.dtype("c16"): "c128"}
+"""Dtypes of elements and their names in C. Complex numbers are computed with by their parts (``__real__``), only kept
+and moved as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,12 @@ def grouped(text: str) -> str:
 
 def c_type(type: Any) -> str:
     """The C type of the variable of a number or scalar."""
-    return C_NUMBERS[type.python] if isinstance(type, NumberType) else local_type(type.dtype)
+    return C_NUMBERS[type.python] if isinstance(type, NumberType) else variable_type(type.dtype)
+
+
+def variable_type(dtype: np.dtype) -> str:
+    """The C type of a variable that holds an element."""
+    return C_ELEMENTS[dtype] if dtype in CELLS else local_type(dtype)
 
 
 def literal_of(value: Any, type: Any = None) -> str:
@@ -84,7 +93,15 @@ def literal_of(value: Any, type: Any = None) -> str:
         dtype = type.dtype
     if dtype == np.int64 and not -(2**63) <= int(value) < 2**63:
         raise BackendError(f"{value!r} does not fit in 64 bits")
-    return literal(value, dtype)
+    return any_literal(value, dtype)
+
+
+def any_literal(value: Any, dtype: np.dtype) -> str:
+    """A number of ``dtype`` in C; of complex numbers both parts."""
+    if dtype not in CELLS:
+        return literal(value, dtype)
+    number = dtype.type(value)
+    return f"__builtin_complex({literal(number.real, CELLS[dtype])}, {literal(number.imag, CELLS[dtype])})"
 
 
 def builtin_type(value: Any) -> type:
@@ -104,6 +121,7 @@ def number_operand(value: Any, text: str) -> Operand:
             return Operand(f"(f64)wide({text})", float)
         if dtype == np.uint64:
             raise BackendError("a number of a uint64")
-        python = {"b": bool, "f": float}.get(dtype.kind, int)
-        return Operand(text if dtype.itemsize == 8 or python is bool else f"({C_NUMBERS[python]}){text}", python)
+        python = {"b": bool, "f": float, "c": complex}.get(dtype.kind, int)
+        is_wide = dtype.itemsize == np.dtype(python).itemsize or python is bool
+        return Operand(text if is_wide else f"({C_NUMBERS[python]}){text}", python)
     return Operand(text, builtin_type(value))
