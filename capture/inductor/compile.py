@@ -139,6 +139,7 @@ def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
         results=results,
         flags=tuple(Flag(_label(node), node.position) for node in flagged),
         writes=bool(written),
+        functions=tuple(rendered.unit.functions.values()),
         kernels=tuple(_info(nest, rendered) for nest in nests.values()) + tuple(rendered.programs_shown()),
     )
 

@@ -9,9 +9,10 @@ In: pieces of text. Out: ``Lines``, and a ``CUnit`` that knows the buffers, flag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,7 @@ class CUnit:
     forms: frozenset[str] = frozenset()  # what kernels choose, and have a form of their own for where it is 1
     loops: dict[LoopKey, str] = field(default_factory=dict)  # C that finds each loop of NumPy's in use
     helpers: dict[str, str] = field(default_factory=dict)
+    functions: dict[Node, Callable[..., Any]] = field(default_factory=dict)  # of Python, by the steps that call them
     math: dict[str, int] = field(default_factory=dict)
 
     def size(self, size: Size) -> str:

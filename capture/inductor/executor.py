@@ -228,6 +228,7 @@ def encode(plan: Plan) -> tuple[Any, ...]:
         len(plan.flags),
         plan.writes,
         _share(plan),
+        plan.functions,
     )
 
 

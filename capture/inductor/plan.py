@@ -20,11 +20,13 @@ its outermost loop, so that the executor may split it over threads; ``scratch`` 
 has one word per entry of ``Plan.flags``; a kernel ORs the ``FLAG_*`` bits of what an op raised into its word.
 A kernel assumes nothing about the floating-point status on entry (the executor clears it). A unit whose kernels may
 run for long exports ``int (*capture_poll)(void)``, which the executor sets: it looks at signals; one whose kernels need
-memory of a size that they find out ``capture_take`` and ``capture_give``: the executor's blocks.
+memory of a size that they find out ``capture_take`` and ``capture_give``: the executor's blocks; one whose programs
+call functions of Python has ``capture_call``, and ``capture_functions`` for the plan's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,6 +188,7 @@ class Plan:
     results: tuple[Any, ...]
     flags: tuple[Flag, ...]
     writes: bool
+    functions: tuple[Callable[..., Any], ...] = ()  # what programs call, by their numbers in the source
     kernels: tuple[Any, ...] = ()  # what explain shows: one KernelInfo per loop nest over the data
     tuned: str = ""  # what measuring found, in words
 

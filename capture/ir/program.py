@@ -252,6 +252,19 @@ def _part(a: Any, index: int) -> Any:
     return (a.real, a.imag)[index]
 
 
+def _call(*args: Any, op: str, params: tuple[tuple[str, Any], ...]) -> Any:
+    """A call of a function of NumPy's. Where it raises or warns the program leaves, and where its result is not of the
+    step's type or not in C order."""
+    try:
+        with np.errstate(all="raise"):
+            found = ops.get(op).reference(*args, **dict(params))  # type: ignore[misc]
+    except Exception:
+        raise Left(op) from None
+    if isinstance(found, np.ndarray) and not found.flags.c_contiguous:
+        raise Left(op)
+    return found
+
+
 def _which(array: Any, *others: Any) -> int:
     """The number of the array among others, by identity; the program leaves if it is none of them."""
     for number, other in enumerate(others):
@@ -269,6 +282,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
     "part": _part,
     "map": _map,
     "reduce": _reduce,
+    "call": _call,
     "matmul": np.matmul,  # of ranks 1 and 2
     "view": _view,
     "permute": lambda a, axes: a.transpose(axes),

@@ -18,6 +18,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.loops.complexes import absolute, conjugated, is_complex_value
 from capture.frames.loops.computing import Computing
 from capture.frames.loops.making import CALLS, Row
+from capture.frames.loops.numpy_calls import call_numpy, fallback_of
 from capture.frames.loops.values import (
     Counting,
     EitherType,
@@ -88,14 +89,18 @@ class Calling(Computing):
             raise GraphBreak(f"{name} with these arguments inside a loop", "call") from None
         return row(self, *args, **kwargs)
 
+    def calls(self, function: Any) -> bool:
+        """Whether programs call the function as it is."""
+        return fallback_of(function) is not None
+
     def call_op(
         self, op: ops.Op | None, args: Sequence[Value], kwargs: Mapping[str, Value], instead: Any = None
     ) -> Value:
         """A call of an operation of NumPy's."""
         found = [arg.real(self.tracer) for arg in args]
         named = {name: arg.real(self.tracer) for name, arg in kwargs.items()}
-        if op is None:
-            raise GraphBreak(f"a call of {instead} inside a loop", "call")
+        if op is None or fallback_of(instead) is not None:
+            return call_numpy(self, instead, found, named)
         row = CALLS.get(op.name)
         if row is not None:
             return self._by_row(row, op.name, found, named)

@@ -581,6 +581,8 @@ def call_library(
 
     if ops.for_fallback(function) is None:
         return inline()
+    if tracer.inside is not None and tracer.inside.calls(function):
+        return tracer.inside.call_op(None, args, kwargs, function)
     return first_of(tracer, inline, lambda: call_numpy(tracer, function, args, kwargs))
 
 

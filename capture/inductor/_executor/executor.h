@@ -249,6 +249,25 @@ extern PyTypeObject LeaseType;
 PyObject *lease_new(void);
 void lease_end(PyObject **lease, char **arena);
 
+/* ------------------------------------------------------------------ calls.c: functions that programs call */
+
+/* As in ``programs/calls.py``. */
+typedef struct {
+    char *data;
+    int32_t type, ndim;
+    const int64_t *sizes, *strides;
+} GivenArray;
+
+typedef struct {
+    char **block, *scalar;
+    int64_t *room, *sizes;
+    int32_t type, ndim; /* -1 for a scalar */
+} MadeArray;
+
+typedef int (*call_function_type)(PyObject *functions, int which, int count, const GivenArray *given,
+                                  const MadeArray *made);
+int call_function(PyObject *functions, int which, int count, const GivenArray *given, const MadeArray *made);
+
 /* ------------------------------------------------------------------ flags.c: floating-point status */
 
 enum { FLAG_DIVIDE = 1, FLAG_OVERFLOW = 2, FLAG_UNDERFLOW = 4, FLAG_INVALID = 8, FLAG_UNSURE = 16 };

@@ -264,19 +264,30 @@ parse_constants(Program *program, PyObject *tuple)
         (program)->field##_count = (int)length;                                                          \
     } while (0)
 
+/* Give the unit the functions that its programs call. They are kept for ever: the library may be that of other plans. */
+static void
+lend_functions(void *library, PyObject *functions)
+{
+    PyObject **place = PyTuple_GET_SIZE(functions) == 0 ? NULL : (PyObject **)dlsym(library, "capture_functions");
+    if (place != NULL && *place != functions) {
+        *place = Py_NewRef(functions);
+    }
+}
+
 static int
 parse_program(Program *program, PyObject *encoded)
 {
-    PyObject *inputs, *buffers, *steps, *results, *constants;
+    PyObject *inputs, *buffers, *steps, *results, *constants, *functions;
     int needs_sizes, writes;
-    if (!PyArg_ParseTuple(encoded, "O!O!O!O!O!ipiipi", &PyTuple_Type, &inputs, &PyTuple_Type, &buffers,
+    if (!PyArg_ParseTuple(encoded, "O!O!O!O!O!ipiipiO!", &PyTuple_Type, &inputs, &PyTuple_Type, &buffers,
                           &PyTuple_Type, &steps, &PyTuple_Type, &results, &PyTuple_Type, &constants,
                           &program->number_count, &needs_sizes, &program->arena_bytes, &program->flag_count,
-                          &writes, &program->share_ns)) {
+                          &writes, &program->share_ns, &PyTuple_Type, &functions)) {
         return -1;
     }
     program->writes = writes;
     program->share_ns = program->share_ns < 1 ? 1 : program->share_ns;
+    lend_functions(program->library, functions);
     PARSE_ALL(program, inputs, input, Input, parse_input);
     PARSE_ALL(program, buffers, buffer, Buffer, parse_buffer);
     PARSE_ALL(program, steps, step, Step, parse_step);
@@ -298,6 +309,10 @@ lend_services(void *library)
     int (**poll)(void) = (int (**)(void))dlsym(library, "capture_poll");
     char *(**take)(size_t) = (char *(**)(size_t))dlsym(library, "capture_take");
     void (**give)(char *) = (void (**)(char *))dlsym(library, "capture_give");
+    call_function_type *call = (call_function_type *)dlsym(library, "capture_call");
+    if (call != NULL) {
+        *call = call_function;
+    }
     if (poll != NULL) {
         *poll = poll_signals;
     }

@@ -30,6 +30,7 @@ from capture.inductor.programs.accesses import (
     write_which,
 )
 from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_view
+from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.elements import write_scalar_map
@@ -75,6 +76,7 @@ STEPS = {
     "copy": write_copy,
     "reduce": write_reduce,
     "matmul": write_matmul,
+    "call": write_call,
 }
 """Who writes each kind of step."""
 

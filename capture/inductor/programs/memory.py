@@ -76,15 +76,22 @@ def _block(
         bytes = count_name
     else:
         bytes = function.named("bytes", " * ".join((*map(grouped, sizes), str(dtype.itemsize))))
+    ring, room, which = claim(function, owner, name)
+    pointer = function.variable(name, f"{ctype} *")
+    function.leave_if(f"{room}[{which}] < {bytes} && grow(&{ring}[{which}], &{room}[{which}], {bytes})")
+    base = function.variable(f"{name}_base", "char *")
+    function.lines.add(f"{base} = {ring}[{which}];", f"{pointer} = ({ctype} *){base};")
+    return pointer, base
+
+
+def claim(function: Function, owner: str, name: str) -> tuple[str, str, str]:
+    """The ring of blocks of a site, that of their sizes, and C of the number of one that no array shows."""
+    rivals = function.bases(owner)
     function.help(_GROW)
     ring, room = function.ring(name, len(rivals) + 1)
-    pointer = function.variable(name, f"{ctype} *")
     which = "0"
     if rivals:
         which = function.variable(f"{name}_at", "i64")
         shown = " || ".join(f"{ring}[{which}] == {rival}" for rival in rivals)
         function.lines.add(f"for ({which} = 0; {ring}[{which}] && ({shown}); {which}++)", "    ;")
-    function.leave_if(f"{room}[{which}] < {bytes} && grow(&{ring}[{which}], &{room}[{which}], {bytes})")
-    base = function.variable(f"{name}_base", "char *")
-    function.lines.add(f"{base} = {ring}[{which}];", f"{pointer} = ({ctype} *){base};")
-    return pointer, base
+    return ring, room, which
