@@ -38,22 +38,18 @@ from typing import Any, NamedTuple
 
 from capture.errors import InternalError
 from capture.frames.bytecode import (
-    EFFECTS,
-    JUMPS,
-    TERMINATORS,
     Code,
-    Instruction,
     Position,
     decode,
+    decode_before,
     decode_behind,
     decode_once,
-    peak,
     prepare,
     slot_names,
-    stack_effect,
 )
 from capture.frames.encode import (
     NOWHERE,
+    Encoded,
     Handler,
     Item,
     Label,
@@ -63,6 +59,7 @@ from capture.frames.encode import (
     location_table,
 )
 from capture.frames.hook import Region
+from capture.frames.instructions import EFFECTS, JUMPS, TERMINATORS, Instruction, peak, stack_effect
 from capture.frames.origins import origin, origin_offset, passed_cell, remember_origin
 from capture.frames.preserve import (
     Diversions,
@@ -557,6 +554,7 @@ class Assembler:
         labels = self._body
         for _, offset in self._places:
             self._body_label(offset)
+        new = len(items)
         if keeps_body and block is None:
             items.extend(kept_items(code, layout, labels, len(items), self._diversions()))
         else:
@@ -579,12 +577,28 @@ class Assembler:
             co_stacksize=max(1, self._max_depth, code.co_stacksize if keeps_body else 0),
             **layout.changes,
         )
-        numbers = [layout.slots[name] for name in self.source.slots]
-        decoded = decode_once(built) if block is None else decode_behind(built, self.source, numbers)
         if keeps_body and self.parameters is not None:
+            decoded = self._decoded(built, layout, block is not None)
             prepare(decoded)
             remember_origin(built, self.source)
-        return built if self.outline else check(built, decoded)
+        elif self.outline:
+            return built
+        elif keeps_body and block is None:
+            decoded = self._decoded_before(built, encoded, encoded.units[new])
+        else:
+            decoded = self._decoded(built, layout, block is not None)
+        return check(built, decoded)
+
+    def _decoded(self, built: CodeType, layout: Layout, ends_with_source: bool) -> Code:
+        numbers = [layout.slots[name] for name in self.source.slots]
+        return decode_behind(built, self.source, numbers) if ends_with_source else decode_once(built)
+
+    def _decoded_before(self, built: CodeType, encoded: Encoded, new: int) -> Code:
+        """The new part, and where it leads, where the original has been written anew and left in places."""
+        known = self.source.entrances
+        entrances = {2 * encoded.unit(label): known[offset] for offset, label in self._body.items()}
+        back = {2 * encoded.unit(label): known[offset] for offset, label in self._diverted.items()}
+        return decode_before(built, self.source, 2 * new, entrances, back)
 
     def _diversions(self) -> Diversions:
         ahead = origin_offset(self.code)

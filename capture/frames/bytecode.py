@@ -26,16 +26,31 @@ The canonical language
 
 from __future__ import annotations
 
-import dis
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from capture.errors import InternalError
+from capture.frames import flows
 from capture.frames._hook import spare
+from capture.frames.instructions import (
+    JUMPS,
+    NEEDS_CELL,
+    READS,
+    TERMINATORS,
+    WRITES,
+    Instruction,
+    Region,
+    callee,
+    null_pair,
+    operands,
+    popped,
+    stack_effect,
+)
+from capture.frames.reading import anchor, fold, indices, loop_end, read_exception_table, read_raws, split
 from capture.frames.versions import (
     DIALECT,
     SLOT_ARGUMENTS,
@@ -73,140 +88,6 @@ __all__ = [
 ]
 
 
-class Instruction(NamedTuple):
-    """A canonical instruction. Parts of one physical instruction share ``offset`` and ``end``."""
-
-    op: str
-    arg: Any
-    index: int  # type: ignore[assignment]  # hides tuple.index, of no use here
-    offset: int  # where the physical instruction starts, EXTENDED_ARG included
-    end: int  # behind its caches
-    position: Position
-    raws: tuple[Raw, ...]  # the physical instructions it stands for, each valid on its own
-    part: int  # which piece of a split physical instruction this is
-    resumable: bool  # the original body can be entered at ``offset`` in the state before this instruction
-
-    @property
-    def line(self) -> int | None:
-        return self.position[0]
-
-    @property
-    def backward(self) -> bool:
-        """Whether this jumps to itself or before."""
-        return self.op in JUMPS and self.arg <= self.index
-
-    def __str__(self) -> str:
-        if self.op == "LOAD_CONST":
-            return f"{self.index:4} {self.op} {self.arg!r}"
-        return f"{self.index:4} {self.op}" + ("" if self.arg is None else f" {self.arg}")
-
-
-class Region(NamedTuple):
-    """Instructions ``start`` to ``end - 1`` are handled at ``target``, with the stack cut to ``depth`` first.
-
-    Then the index of the failing instruction is pushed if ``lasti``, and the exception.
-    """
-
-    start: int
-    end: int
-    target: int
-    depth: int
-    lasti: bool
-
-    @property
-    def entry_depth(self) -> int:
-        return self.depth + self.lasti + 1
-
-
-# ----------------------------------------------------------------------------------- stack effects
-def _effects(effect: int, names: str) -> dict[str, int]:
-    return dict.fromkeys(words(names), effect)
-
-
-EFFECTS: dict[str, int | Callable[[Any], int]] = {
-    **_effects(
-        +1,
-        "PUSH_NULL COPY LOAD_CONST LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_CLOSURE LOAD_DEREF LOAD_CLASSDEREF LOAD_GLOBAL"
-        " LOAD_NAME LOAD_LOCALS LOAD_METHOD LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR IMPORT_FROM BEFORE_WITH"
-        " BEFORE_ASYNC_WITH PUSH_EXC_INFO WITH_EXCEPT_START GET_LEN GET_ANEXT MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS"
-        " RETURN_GENERATOR FOR_ITER",
-    ),
-    **_effects(
-        0,
-        "NOP RESUME SWAP UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT TO_BOOL DELETE_FAST DELETE_DEREF"
-        " DELETE_NAME DELETE_GLOBAL MAKE_CELL COPY_FREE_VARS LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS"
-        " LOAD_ATTR LIST_TO_TUPLE CONVERT_VALUE CHECK_EXC_MATCH CHECK_EG_MATCH GET_ITER GET_AITER"
-        " GET_YIELD_FROM_ITER GET_AWAITABLE ASYNC_GEN_WRAP YIELD_VALUE JUMP SETUP_ANNOTATIONS CALL_INTRINSIC_1",
-    ),
-    **_effects(
-        -1,
-        "POP_TOP BINARY_SUBSCR BINARY_OP COMPARE_OP IS_OP CONTAINS_OP STORE_FAST STORE_DEREF STORE_NAME"
-        " STORE_GLOBAL DELETE_ATTR IMPORT_NAME IMPORT_STAR PRINT_EXPR LOAD_SUPER_METHOD LIST_APPEND SET_ADD"
-        " LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE RETURN_VALUE RERAISE POP_EXCEPT PREP_RERAISE_STAR"
-        " POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE END_SEND CLEANUP_THROW"
-        " CALL_INTRINSIC_2",
-    ),
-    **_effects(-2, "STORE_ATTR DELETE_SUBSCR LOAD_SUPER_ATTR MAP_ADD MATCH_CLASS END_ASYNC_FOR"),
-    **_effects(-3, "STORE_SUBSCR"),
-    **{op: (lambda n: 1 - n) for op in words("BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_STRING BUILD_SLICE")},
-    "BUILD_MAP": lambda n: 1 - 2 * n,
-    "BUILD_CONST_KEY_MAP": lambda n: -n,
-    "UNPACK_SEQUENCE": lambda n: n - 1,
-    "UNPACK_EX": lambda arg: arg.before + arg.after,
-    "FORMAT_VALUE": lambda arg: -arg.has_spec,
-    "RAISE_VARARGS": lambda n: -n,
-    "MAKE_FUNCTION": lambda parts: -len(parts),
-    "CALL": lambda shape: -1 - shape.total,
-    "CALL_FUNCTION_EX": lambda shape: -2 - shape.has_keywords,
-    **DIALECT.effects,
-}
-"""Every canonical operation and what it does to the depth of the stack."""
-
-JUMP_EFFECTS: dict[str, int] = {"FOR_ITER": -1, **DIALECT.jump_effects}
-
-JUMPS = frozenset(words("JUMP POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE FOR_ITER SEND"))
-TERMINATORS = frozenset(words("JUMP RETURN_VALUE RAISE_VARARGS RERAISE"))
-"""Operations after which the next instruction is not reached."""
-
-
-def stack_effect(instruction: Instruction, jump: bool = False) -> int:
-    """Change of the stack depth by a canonical instruction, when it falls through or when it jumps."""
-    if jump and instruction.op in JUMP_EFFECTS:
-        return JUMP_EFFECTS[instruction.op]
-    effect = EFFECTS[instruction.op]
-    return effect if isinstance(effect, int) else effect(instruction.arg)
-
-
-def operands(instruction: Instruction) -> int:
-    """How many stack slots a call instruction takes, with the pair that says what is called."""
-    shape = instruction.arg
-    return 3 + shape.has_keywords if instruction.op == "CALL_FUNCTION_EX" else 2 + shape.total
-
-
-PUSHES_NOTHING = ("STORE_", "DELETE_", "POP_", "LIST_", "MAP_", "SET_", "DICT_", "END_")
-"""How the names of operations begin that push no result (LIST_TO_TUPLE replaces its operand: a value either way)."""
-
-
-def popped(instruction: Instruction) -> int:
-    """How many of the topmost slots may be others afterwards."""
-    if instruction.op in ("CALL", "CALL_FUNCTION_EX"):
-        return operands(instruction)
-    pushes = 0 if instruction.op.startswith(PUSHES_NOTHING) else 1
-    return max(0, pushes - stack_effect(instruction))
-
-
-def null_pair(target: Any, null: Any) -> tuple[Any, Any]:
-    """The two slots, lower first, that a callable without ``self`` takes before its arguments."""
-    return (null, target) if DIALECT.null_first else (target, null)
-
-
-def callee(first: Any, second: Any, null: Any) -> tuple[Any, tuple[Any, ...]]:
-    """From the two slots below a call's arguments: what is called, and its extra leading arguments (0 or 1)."""
-    if first is null:
-        return second, ()
-    return first, (() if second is null else (second,))
-
-
 # -------------------------------------------------------------------------------------------- Code
 SEES_LOCALS = frozenset(
     words("locals vars dir eval exec _getframe currentframe inspect f_locals evaluate query set_trace breakpoint")
@@ -216,18 +97,23 @@ SEES_LOCALS = frozenset(
 NAMESPACES = frozenset(words("locals vars dir eval exec"))
 """Builtins that work in the namespace of the frame; ``vars`` and ``dir`` only without an argument."""
 
-READS = frozenset(
-    words(
-        "LOAD_FAST LOAD_FAST_AND_CLEAR DELETE_FAST LOAD_CLOSURE MAKE_CELL LOAD_DEREF STORE_DEREF DELETE_DEREF"
-        " LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF"
-    )
-)
-WRITES = frozenset(words("STORE_FAST LOAD_FAST_AND_CLEAR DELETE_FAST MAKE_CELL"))
-"""Operations that read, and that replace, what a slot holds. A store through a cell reads the slot."""
 
-NEEDS_CELL = frozenset(
-    words("LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF LOAD_CLASSDEREF LOAD_FROM_DICT_OR_DEREF")
-)
+class Tail(NamedTuple):
+    """The code that another one ends with, and what stands before it there."""
+
+    kept: Code
+    ahead: int  # instructions
+    shift: int  # bytes
+    numbers: tuple[int, ...]  # of its slots, there
+    returns: tuple[tuple[int, int], ...] = ()  # instructions that control comes back to, and from which of ``kept``
+
+
+class SlotUse(NamedTuple):
+    """A byte that is the number of a slot, or of two."""
+
+    at: int
+    arg: int
+    pair: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,12 +121,13 @@ class Code:
     """A decoded code object."""
 
     original: CodeType
-    raws: tuple[Raw, ...]
-    instructions: tuple[Instruction, ...]
+    raws: Sequence[Raw]
+    instructions: Sequence[Instruction]
     regions: tuple[Region, ...]
     slots: tuple[str, ...]  # name of each frame slot: locals, cells, free variables
     cells: frozenset[str]  # slots that hold cells of this frame's own
     free: dict[str, int]  # free variable's slot name -> index into the function's closure
+    tail: Tail | None = None
 
     @cached_property
     def found(self) -> dict[Any, Any]:
@@ -252,6 +139,11 @@ class Code:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.instructions))
+
+    @property
+    def own(self) -> int:
+        """How many instructions there are without those of the tail."""
+        return len(self) if self.tail is None else self.tail.ahead
 
     @cached_property
     def body(self) -> int:
@@ -278,6 +170,28 @@ class Code:
         return indices[at]
 
     @cached_property
+    def entrances(self) -> dict[int, int]:
+        """Index of the instruction that a jump to an offset leads to."""
+        found = {i.offset: i.index for i in self.instructions if i.part == 0}
+        return {**found, len(self.original.co_code): len(self)}
+
+    @cached_property
+    def slot_uses(self) -> tuple[SlotUse, ...]:
+        """Where the bytes have numbers of slots: at the last argument byte of these instructions."""
+        tail = self.tail
+        own = self.raws if tail is None else self.raws[: len(self.raws) - len(tail.kept.raws)]
+        found = [
+            SlotUse(raw.end - 2 * DIALECT.caches.get(raw.name, 0) - 1, raw.arg, raw.name not in SLOT_ARGUMENTS)
+            for raw in own
+            if raw.name in SLOT_ARGUMENTS or raw.name in DIALECT.pairs
+        ]
+        for at, arg, pair in () if tail is None else tail.kept.slot_uses:
+            numbers = tail.numbers  # type: ignore[union-attr]
+            moved = numbers[arg >> 4] << 4 | numbers[arg & 15] if pair else numbers[arg]
+            found.append(SlotUse(at + tail.shift, moved, pair))  # type: ignore[union-attr]
+        return tuple(found)
+
+    @cached_property
     def _region_of(self) -> list[Region | None]:
         table: list[Region | None] = [None] * len(self.instructions)
         for region in self.regions:
@@ -296,22 +210,23 @@ class Code:
         if instruction.op in JUMPS:
             yield instruction.arg, True
 
-    def depths(self) -> tuple[int | None, ...]:
+    @cached_property
+    def ways(self) -> tuple[tuple[int, ...], ...]:
+        """Where control goes from each instruction, exceptions included."""
+        return flows.ways(self)
+
+    def depths(self) -> flows.Depths:
         """Depth of the operand stack before each instruction; None where it is never reached."""
         return self._depths
 
     @cached_property
-    def _depths(self) -> tuple[int | None, ...]:
-        return tuple(_flow_depths(self))
+    def _depths(self) -> flows.Depths:
+        return flows.depths(self)
 
     @cached_property
     def max_depth(self) -> int:
-        """Deepest physical stack: pieces of a split instruction do not count, the parts of a group do."""
-        deepest = 0
-        for instruction, depth in zip(self.instructions, self._depths, strict=True):
-            if depth is not None and instruction.part == 0:
-                deepest = max(deepest, depth + peak(instruction))
-        return deepest
+        """Deepest physical stack, or more: that of the tail counts wherever it is entered."""
+        return flows.max_depth(self)
 
     @cached_property
     def sees_locals(self) -> bool:
@@ -321,8 +236,10 @@ class Code:
     @cached_property
     def sees_locals_again(self) -> bool:
         """Whether the code may look a second time at a namespace into which it has put something by name."""
+        if not DIALECT.one_namespace or NAMESPACES.isdisjoint(self.original.co_names):
+            return False
         looks = [found.index for found in self.instructions if self._looks_at_namespace(found)]
-        if not DIALECT.one_namespace or not looks:
+        if not looks:
             return False
         back = [(jump.arg, jump.index) for jump in self.instructions if jump.op in JUMPS and jump.arg <= jump.index]
         return len(looks) > 1 or any(target <= looks[0] <= index for target, index in back)
@@ -350,12 +267,19 @@ class Code:
         """Slots that must be filled when the body is entered at ``index``: it reads them without a check."""
         return self._unpack(self._required[index]) - self.free.keys()
 
+    @cached_property
+    def bits(self) -> dict[str, int]:
+        """The bit of each slot in the masks of variables; those of the tail are as there."""
+        names = self.slots if self.tail is None else dict.fromkeys((*self.tail.kept.bits, *self.slots))
+        return {name: 1 << i for i, name in enumerate(names)}
+
     def _unpack(self, mask: int) -> frozenset[str]:
-        return frozenset(name for i, name in enumerate(self.slots) if mask >> i & 1)
+        return frozenset(name for name, bit in self.bits.items() if mask & bit)
 
     @cached_property
     def _live(self) -> list[int]:
-        return _flow_back(self, self._reads, lambda i: i.op in WRITES)
+        known = [] if self.tail is None else self.tail.kept._live
+        return flows.liveness(self, known, self._reads, lambda i: i.op in WRITES)
 
     def _reads(self, instruction: Instruction) -> bool:
         """Whether an instruction needs what a slot holds: not if it is only kept for the sake of its end."""
@@ -370,77 +294,7 @@ class Code:
             """Behind a store, or a load that has checked, the slot is known to be filled."""
             return instruction.op in WRITES or (instruction.op == "LOAD_FAST" and not unchecked(instruction))
 
-        return _flow_back(self, unchecked, settles)
-
-
-def peak(instruction: Instruction) -> int:
-    """Slots above the depth before it that an instruction's physical form uses on the way."""
-    names_on_stack = len(instruction.raws) > 1 and instruction.raws[0].name == "LOAD_CONST"
-    return int(names_on_stack)
-
-
-def _flow_depths(code: Code) -> list[int | None]:
-    """Follow every path from the entry. Raises InternalError where two paths disagree, as no valid code does."""
-    depths: list[int | None] = [None] * len(code.instructions)
-    waiting = [(0, 0)]
-
-    def fault(index: int, what: str) -> InternalError:
-        return InternalError(f"{code.original.co_qualname}, instruction {index}: {what}")
-
-    while waiting:
-        index, depth = waiting.pop()
-        while True:
-            if index >= len(depths):
-                raise fault(index - 1, "control runs off the end")
-            if depth < 0:
-                raise fault(index, "stack underflow")
-            known = depths[index]
-            if known is not None:
-                if known != depth:
-                    raise fault(index, f"stack depth {known} on one path, {depth} on another")
-                break
-            depths[index] = depth
-            region = code._region_of[index]
-            if region is not None:
-                if depth < region.depth:
-                    raise fault(index, f"depth {depth} in a region that cuts the stack to {region.depth}")
-                waiting.append((region.target, region.entry_depth))
-            instruction = code.instructions[index]
-            if instruction.op in JUMPS:
-                waiting.append((instruction.arg, depth + stack_effect(instruction, jump=True)))
-            if instruction.op in TERMINATORS:
-                break
-            depth += stack_effect(instruction)
-            index += 1
-    return depths
-
-
-Picks = Callable[[Instruction], bool]
-
-
-def _flow_back(code: Code, reads: Picks, ends: Picks) -> list[int]:
-    """Liveness of slots as bit masks, one per instruction: from the reads back to what ends the search."""
-    bits = {name: 1 << i for i, name in enumerate(code.slots)}
-    steps: list[tuple[int, int]] = []  # per instruction: bits it reads, bits that survive it
-    for instruction in code.instructions:
-        bit = bits[instruction.arg] if instruction.op in READS or instruction.op in WRITES else 0
-        steps.append((bit if bit and reads(instruction) else 0, ~bit if bit and ends(instruction) else -1))
-    live = [0] * (len(steps) + 1)
-    changed = True
-    while changed:
-        changed = False
-        for index in range(len(steps) - 1, -1, -1):
-            instruction = code.instructions[index]
-            read, survives = steps[index]
-            after = 0 if instruction.op in TERMINATORS else live[index + 1]
-            if instruction.op in JUMPS:
-                after |= live[instruction.arg]
-            region = code._region_of[index]
-            before = after & survives | read | (live[region.target] if region else 0)
-            if before != live[index]:
-                live[index] = before
-                changed = True
-    return live
+        return flows.liveness(self, [] if self.tail is None else self.tail.kept._required, unchecked, settles)
 
 
 # ------------------------------------------------------------------------------------------ decode
@@ -494,7 +348,14 @@ def _decode_new(code: CodeType) -> Code:
     bounds = {offset for entry in entries for offset in entry[:2]}
     if not targets | bounds <= {raw.offset for raw in raws} | {size}:
         raise InternalError(f"{code.co_qualname}: a jump or handler leads into the middle of an instruction")
-    return _put_together(code, raws, entries, list(_fold(_split(raws), targets)), ())
+    groups = list(fold(split(raws), targets))
+    index_at, bound_at = indices(groups, size)
+    instructions = _instructions(code, groups, index_at.__getitem__, lambda index: loop_end(groups[index:]))
+    regions = tuple(_regions(entries, bound_at, index_at.__getitem__))
+    return _with_slots(code, raws, instructions, regions)
+
+
+Find = Callable[[int], int]
 
 
 def decode_behind(code: CodeType, kept: Code, numbers: Sequence[int]) -> Code:
@@ -502,155 +363,159 @@ def decode_behind(code: CodeType, kept: Code, numbers: Sequence[int]) -> Code:
 
     ``numbers`` are those that the slots of ``kept`` have in ``code``.
     """
+    while kept.tail is not None:
+        numbers = [numbers[number] for number in kept.tail.numbers]
+        kept = kept.tail.kept
     shift = len(code.co_code) - len(kept.original.co_code)
-    head = tuple(read_raws(code, shift))
-    targets = {raw.target for raw in head if raw.target is not None}
-    groups = [*_fold(_split(head), targets), *(_moved(i.raws, shift, numbers) for i in kept.instructions)]
-    entries = tuple(read_exception_table(code.co_exceptiontable))
     try:
-        return _put_together(code, (*head, *_moved(kept.raws, shift, numbers)), entries, groups, kept.instructions)
+        return _before(code, kept, shift, tuple(numbers), lambda offset: kept.entrances[offset - shift])
     except KeyError:  # what is one instruction in the original is entered in its middle
         return decode_once(code)
 
 
-def _moved(raws: Iterable[Raw], shift: int, numbers: Sequence[int]) -> tuple[Raw, ...]:
-    moved = []
-    for name, arg, offset, end, target, position, part in raws:
-        if name in SLOT_ARGUMENTS:
-            arg = numbers[arg]
-        elif name in DIALECT.pairs:
-            arg = numbers[arg >> 4] << 4 | numbers[arg & 15]
-        target = None if target is None else target + shift
-        moved.append(Raw(name, arg, offset + shift, end + shift, target, position, part))
-    return tuple(moved)
-
-
-def _put_together(
-    code: CodeType,
-    raws: tuple[Raw, ...],
-    entries: Sequence[tuple[int, int, int, int, bool]],
-    groups: Sequence[tuple[Raw, ...]],
-    kept: Sequence[Instruction],
+def decode_before(
+    code: CodeType, kept: Code, shift: int, entrances: Mapping[int, int], back: Mapping[int, int]
 ) -> Code:
-    """Decoded code, given which physical instructions make up one; of the last ones it is known what they mean."""
-    index_at, bound_at = _indices(groups, len(code.co_code))
-    ahead = len(groups) - len(kept)
+    """The same of code whose end, from byte ``shift`` on, is ``kept`` but for places where it leaves for elsewhere.
+
+    ``entrances`` are those of ``kept``, by offsets in ``code``. To the offsets in ``back`` control may come from its
+    instructions. Only what stands before ``kept`` is right in the answer, and what is known of that.
+    """
+    decoded = _before(code, kept, shift, tuple(range(len(kept.slots))), entrances.__getitem__)
+    assert decoded.tail is not None
+    index_at = {i.offset: i.index for i in decoded.instructions[: decoded.own] if i.part == 0}
+    returns = tuple((index_at[offset], index) for offset, index in back.items())
+    return replace(decoded, tail=decoded.tail._replace(returns=returns))
+
+
+def _before(code: CodeType, kept: Code, shift: int, numbers: tuple[int, ...], entrance: Find) -> Code:
+    """Decode what stands before byte ``shift``; ``entrance`` says to which instruction of ``kept`` a jump leads."""
+    head = tuple(read_raws(code, shift))
+    groups = list(fold(split(head), {raw.target for raw in head if raw.target is not None}))
+    tail = Tail(kept, len(groups), shift, numbers)
+    index_at, bound_at = indices(groups, shift)
+
+    def target(offset: int) -> int:
+        return index_at[offset] if offset < shift else entrance(offset) + tail.ahead
+
+    def end_of_loop(index: int) -> int:
+        return loop_end(groups[index:] or [i.raws for i in kept.instructions[index - tail.ahead :]])
+
+    entries = [entry for entry in read_exception_table(code.co_exceptiontable) if entry[0] < shift]
+    instructions = _instructions(code, groups, target, end_of_loop)
+    regions = _regions(entries, bound_at, target)
+    return _with_slots(
+        code,
+        Behind(head, kept.raws, partial(_moved, tail=tail)),
+        Behind(instructions, kept.instructions, partial(_moved_instruction, tail=tail)),
+        (*regions, *(_moved_region(region, tail.ahead) for region in kept.regions)),
+        tail,
+    )
+
+
+Item = TypeVar("Item")
+
+
+class Behind(Sequence[Item]):
+    """Items, and behind them those of another sequence, each of which is moved when it is asked for."""
+
+    def __init__(self, head: Sequence[Item], kept: Sequence[Item], move: Callable[[Item], Item]) -> None:
+        self.items: list[Item | None] = [*head, *[None] * len(kept)]
+        self.kept = kept
+        self.ahead = len(head)
+        self.move = move
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, index: int | slice) -> Item | tuple[Item, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self.__getitem__, range(*index.indices(len(self.items)))))
+        found = self.items[index]
+        if found is None:
+            index %= len(self.items)
+            found = self.items[index] = self.move(self.kept[index - self.ahead])
+        return found
+
+    def __iter__(self) -> Iterator[Item]:
+        return map(self.__getitem__, range(len(self.items)))
+
+
+def _moved(raw: Raw, tail: Tail) -> Raw:
+    name, arg, offset, end, target, position, part = raw
+    shift, numbers = tail.shift, tail.numbers
+    if name in SLOT_ARGUMENTS:
+        arg = numbers[arg]
+    elif name in DIALECT.pairs:
+        arg = numbers[arg >> 4] << 4 | numbers[arg & 15]
+    return Raw(name, arg, offset + shift, end + shift, None if target is None else target + shift, position, part)
+
+
+def _moved_instruction(instruction: Instruction, tail: Tail) -> Instruction:
+    op, arg, index, offset, end, position, raws, part, _ = instruction
+    return Instruction(
+        op,
+        arg + tail.ahead if op in JUMPS else arg,
+        index + tail.ahead,
+        offset + tail.shift,
+        end + tail.shift,
+        position,
+        tuple(_moved(raw, tail) for raw in raws),
+        part,
+        raws[0].part == 0,
+    )
+
+
+def _moved_region(region: Region, ahead: int) -> Region:
+    start, end, target, depth, lasti = region
+    return Region(start + ahead, end + ahead, target + ahead, depth, lasti)
+
+
+def _instructions(
+    code: CodeType, groups: Sequence[tuple[Raw, ...]], target: Find, end_of_loop: Find
+) -> tuple[Instruction, ...]:
+    """What groups of physical instructions mean."""
     prologue = next((i for i, group in enumerate(groups) if group[0].name == "RESUME"), 0)
     slots = slots_of(code)
     own = len(slots) - len(code.co_freevars)
     cells = tuple(i >= own or name in code.co_cellvars for i, name in enumerate(slots))
     tables = Tables(code.co_consts, code.co_names, slots, cells)
-    instructions = []
+    found = []
     for index, group in enumerate(groups):
-        if index >= ahead:
-            op, arg = kept[index - ahead][:2]
-            arg = arg + ahead if op in JUMPS else arg
-        else:
-            op, arg = DIALECT.rows[group[-1].name](tables, group)
-            if op in JUMPS:
-                arg = index_at[arg] + (_loop_end(groups, index_at[arg]) if op == "FOR_ITER" else 0)
-        anchor = _anchor(group)
+        op, arg = DIALECT.rows[group[-1].name](tables, group)
+        if op in JUMPS:
+            arg = target(arg)
+            arg += end_of_loop(arg) if op == "FOR_ITER" else 0
+        first = anchor(group)
         resumable = group[0].part == 0 and index >= prologue
-        instructions.append(
-            Instruction(op, arg, index, anchor.offset, group[-1].end, group[0].position, group, anchor.part, resumable)
+        found.append(
+            Instruction(op, arg, index, first.offset, group[-1].end, group[0].position, group, first.part, resumable)
         )
-    regions = tuple(
-        Region(bound_at[start], bound_at[end], index_at[target], depth, lasti)
-        for start, end, target, depth, lasti in entries
-        if bound_at[start] < bound_at[end]
-    )
-    free = {name: i for i, name in enumerate(slots[own:])}
-    return Code(code, raws, tuple(instructions), regions, slots, frozenset(code.co_cellvars), free)
+    return tuple(found)
 
 
-_NAMES = dis.opname
-_CACHES = [DIALECT.caches.get(name, 0) for name in _NAMES]
-_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
-_DIRECTION = {
-    dis.opmap[name]: -2 if "BACKWARD" in name else +2
-    for name in (dis.opname[op] for op in dis.hasjrel)
-    if dis.opmap[name] < 256
-}
+def _regions(
+    entries: Iterable[tuple[int, int, int, int, bool]], bound_at: dict[int, int], target: Find
+) -> Iterator[Region]:
+    for start, end, handler, depth, lasti in entries:
+        if bound_at[start] < bound_at[end]:
+            yield Region(bound_at[start], bound_at[end], target(handler), depth, lasti)
 
 
-def read_raws(code: CodeType, stop: int | None = None) -> Iterator[Raw]:
-    """Physical instructions of a code object up to a byte, without specialisation and instrumentation."""
-    data = code.co_code[:stop]
-    positions = list(code.co_positions())
-    start = offset = extension = 0
-    while offset < len(data):
-        opcode = data[offset]
-        arg = extension | data[offset + 1]
-        offset += 2
-        if opcode == _EXTENDED_ARG:
-            extension = arg << 8
-            continue
-        end = offset + 2 * _CACHES[opcode]
-        target = end + _DIRECTION[opcode] * arg if opcode in _DIRECTION else None
-        yield Raw(_NAMES[opcode], arg, start, end, target, positions[offset // 2 - 1])
-        start = offset = end
-        extension = 0
-
-
-def _split(raws: Iterable[Raw]) -> Iterator[Raw]:
-    for raw in raws:
-        splitter = DIALECT.splits.get(raw.name)
-        pieces = splitter(raw.arg) if splitter else ()
-        if not pieces:
-            yield raw
-            continue
-        for part, (name, arg) in enumerate(pieces):
-            target = raw.target if "JUMP" in name else None
-            yield raw._replace(name=name, arg=arg, target=target, part=part)
-
-
-def _fold(raws: Iterable[Raw], targets: set[int]) -> Iterator[tuple[Raw, ...]]:
-    group: tuple[Raw, ...] = ()
-    taken_up_by: Collection[str] = ()
-    for raw in raws:
-        if raw.name in taken_up_by and (raw.part or raw.offset not in targets):
-            group = (*group, raw)
-        else:
-            if group:
-                yield group
-            group = (raw,)
-        taken_up_by = DIALECT.folds.get(raw.name, ())
-    yield group
-
-
-def _anchor(group: Sequence[Raw]) -> Raw:
-    """The first physical instruction of a group that can be addressed: not a later piece of a split one."""
-    first = group[0]
-    return first if first.part == 0 else next((raw for raw in group if raw.part == 0), first)
-
-
-def _indices(groups: Sequence[Sequence[Raw]], size: int) -> tuple[dict[int, int], dict[int, int]]:
-    """Byte offset -> index of the group, for jumps and for bounds of regions.
-
-    A region may end before the jump that a TO_BOOL is folded with. The jump cannot raise, so the group counts as
-    covered where its TO_BOOL is.
-    """
-    jumps: dict[int, int] = {}
-    bounds: dict[int, int] = {}
-    for index, group in enumerate(groups):
-        anchor = _anchor(group)
-        if anchor.part == 0:
-            jumps[anchor.offset] = index
-        if group[0].part == 0:
-            bounds[anchor.offset] = index
-        for raw in group[1:]:
-            if raw.part == 0 and "JUMP" in raw.name:
-                bounds[raw.offset] = index + 1
-    jumps[size] = bounds[size] = len(groups)
-    return jumps, bounds
-
-
-def _loop_end(groups: Sequence[Sequence[Raw]], index: int) -> int:
-    """How many instructions an exhausted FOR_ITER skips at its target."""
-    found = tuple(group[0].name for group in groups[index : index + len(DIALECT.loop_end)])
-    if found != DIALECT.loop_end:
-        raise InternalError(f"a loop ends with {found}, not with {DIALECT.loop_end}")
-    return len(found)
+def _with_slots(
+    code: CodeType,
+    raws: Sequence[Raw],
+    instructions: Sequence[Instruction],
+    regions: tuple[Region, ...],
+    tail: Tail | None = None,
+) -> Code:
+    slots = slots_of(code)
+    free = {name: i for i, name in enumerate(slots[len(slots) - len(code.co_freevars) :])}
+    return Code(code, raws, instructions, regions, slots, frozenset(code.co_cellvars), free, tail)
 
 
 def slot_names(varnames: Sequence[str], cellvars: Sequence[str], freevars: Sequence[str]) -> tuple[str, ...]:
@@ -665,20 +530,3 @@ def slot_names(varnames: Sequence[str], cellvars: Sequence[str], freevars: Seque
 
 def slots_of(code: CodeType) -> tuple[str, ...]:
     return slot_names(code.co_varnames, code.co_cellvars, code.co_freevars)
-
-
-def read_exception_table(table: bytes) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Entries as (start, end, target, depth, lasti), the first three in bytes."""
-    values = _read_varints(table)
-    for start in values:
-        length, target, depth_lasti = next(values), next(values), next(values)
-        yield 2 * start, 2 * (start + length), 2 * target, depth_lasti >> 1, bool(depth_lasti & 1)
-
-
-def _read_varints(table: bytes) -> Iterator[int]:
-    value = 0
-    for byte in table:
-        value = value << 6 | byte & 0x3F
-        if not byte & 0x40:
-            yield value
-            value = 0

@@ -32,6 +32,15 @@ _POINTLESS = frozenset({"RERAISE", "RETURN_VALUE"})
 
 def ends_of_handlers(code: Code) -> tuple[int, ...]:
     """Instructions before which a handler has been left and no exception is being handled, past its clean-up."""
+    if "ends of handlers" not in code.found:
+        tail = code.tail
+        code.found["ends of handlers"] = (
+            _ends(code) if tail is None else tuple(index + tail.ahead for index in ends_of_handlers(tail.kept))
+        )
+    return code.found["ends of handlers"]  # type: ignore[no-any-return]
+
+
+def _ends(code: Code) -> tuple[int, ...]:
     handling = handled(code)
     found = set()
     for instruction in code.instructions:

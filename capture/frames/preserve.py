@@ -7,11 +7,13 @@ code object apart and writes it again, and CPython's own bytes come out.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
-from capture.frames.bytecode import Raw, decode, read_exception_table, slots_of
+from capture.frames.bytecode import Raw, decode, slots_of
 from capture.frames.encode import (
     Entry,
     Handler,
@@ -22,6 +24,7 @@ from capture.frames.encode import (
     handler_entries,
     location_table,
 )
+from capture.frames.reading import read_exception_table
 from capture.frames.versions import DIALECT, SLOT_ARGUMENTS
 
 
@@ -39,18 +42,16 @@ def kept_bytes(code: CodeType, layout: Layout) -> bytes | None:
     if numbers == list(range(len(names))):
         return code.co_code
     data = bytearray(code.co_code)
-    for raw in decode(code).raws:
-        at = raw.end - 2 * DIALECT.caches.get(raw.name, 0) - 1  # its last argument byte
-        if raw.name in SLOT_ARGUMENTS:
-            number = numbers[raw.arg]
-            if number > 0xFF or raw.arg > 0xFF:
-                return None
-            data[at] = number
-        elif raw.name in DIALECT.pairs:
-            first, second = numbers[raw.arg >> 4], numbers[raw.arg & 15]
+    for at, arg, pair in decode(code).slot_uses:
+        if pair:
+            first, second = numbers[arg >> 4], numbers[arg & 15]
             if max(first, second) > 15:
                 return None
             data[at] = first << 4 | second
+        else:
+            if numbers[arg] > 0xFF or arg > 0xFF:
+                return None
+            data[at] = numbers[arg]
     return bytes(data)
 
 
@@ -81,12 +82,12 @@ def kept_items(
     for raw in raws:
         if raw.target is not None:
             label_at(raw.target, raw.offset)
-    handlers: dict[int, Handler] = {}
+    handlers: list[Handler | None] = [None] * len(raws)
     for first, end, target, depth, lasti in entries:
-        handler = Handler(label_at(target), depth, lasti)
-        handlers.update((raw.offset, handler) for raw in raws if first <= raw.offset < end)
+        covered = slice(*(bisect_left(raws, offset, key=attrgetter("offset")) for offset in (first, end)))
+        handlers[covered] = [Handler(label_at(target), depth, lasti)] * (covered.stop - covered.start)
     items: list[Item] = []
-    for raw in raws:
+    for raw, handler in zip(raws, handlers, strict=True):
         if raw.offset in inner:
             inner[raw.offset].place = start + len(items)
             items.append(Item("JUMP", 0, diversions.labels[raw.offset], raw.position))
@@ -95,7 +96,7 @@ def kept_items(
             label.place = start + len(items)
         jumps_to = label_at(raw.target, raw.offset) if raw.target is not None else None
         for name, arg in _renumbered(raw, names, layout):
-            items.append(Item(name, arg, jumps_to, raw.position, handlers.get(raw.offset)))
+            items.append(Item(name, arg, jumps_to, raw.position, handler))
     return items
 
 

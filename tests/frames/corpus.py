@@ -28,11 +28,10 @@ from capture.frames.bytecode import (
     Raw,
     decode,
     decode_once,
-    read_exception_table,
-    read_raws,
     stack_effect,
 )
 from capture.frames.origins import origin
+from capture.frames.reading import read_exception_table, read_raws
 from capture.frames.versions import words
 
 GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -123,7 +122,7 @@ def build(code: CodeType) -> None:
 
 
 def vars_of(code: Code) -> tuple[object, ...]:
-    return code.raws, code.instructions, code.regions, code.slots, code.cells, code.free
+    return tuple(code.raws), tuple(code.instructions), code.regions, code.slots, code.cells, code.free
 
 
 def same_listing(one: Code, other: Code) -> bool:

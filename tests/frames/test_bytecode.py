@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from capture.errors import InternalError
-from capture.frames import bytecode
-from capture.frames.bytecode import EFFECTS, decode, read_raws, stack_effect
+from capture.frames import versions
+from capture.frames.bytecode import decode, stack_effect
+from capture.frames.instructions import EFFECTS, JUMPS
+from capture.frames.reading import read_raws
 from capture.frames.versions import DIALECT, DIALECTS
 from tests.corpus.samples import CALLS
 from tests.frames import corpus
@@ -45,7 +47,7 @@ def test_every_opcode_has_a_place():
 
 def test_tables_name_only_opcodes_of_their_version():
     named = {*DIALECT.rows, *DIALECT.splits, *DIALECT.folds, *DIALECT.caches, *DIALECT.never}
-    assert named - {"SETUP_FINALLY", "SETUP_CLEANUP", "SETUP_WITH", *bytecode.words(
+    assert named - {"SETUP_FINALLY", "SETUP_CLEANUP", "SETUP_WITH", *versions.words(
         "CACHE RESERVED INTERPRETER_EXIT EXIT_INIT_CHECK ENTER_EXECUTOR POP_BLOCK JUMP JUMP_NO_INTERRUPT"
         " LOAD_SUPER_METHOD LOAD_ZERO_SUPER_METHOD LOAD_ZERO_SUPER_ATTR STORE_FAST_MAYBE_NULL"
         " BINARY_SLICE STORE_SLICE RETURN_CONST"
@@ -172,7 +174,7 @@ def test_loop_leaves_behind_its_end():
     loop = next(i for i in code.instructions if i.op == "FOR_ITER")
     assert [str(i)[5:] for i in code.instructions[loop.arg :]] == ["LOAD_FAST xs", "RETURN_VALUE"]
     assert code.depths()[loop.arg] == 0
-    assert [i.backward for i in code.instructions if i.op in bytecode.JUMPS] == [False, True]
+    assert [i.backward for i in code.instructions if i.op in JUMPS] == [False, True]
 
 
 def test_pieces_of_one_physical_instruction_share_its_place():

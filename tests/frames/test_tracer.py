@@ -6,7 +6,7 @@ import operator
 import numpy as np
 import pytest
 
-from capture.frames import bytecode
+from capture.frames import instructions
 from capture.frames.bytecode import decode, stack_effect
 from capture.frames.handlers import EFFECTS, HANDLERS, UNSUPPORTED
 from capture.frames.marks import marked
@@ -551,8 +551,8 @@ def test_wrong_arguments():
 
 # The table of handlers ----------------------------------------------------------------------------------------------
 def test_every_operation_has_a_handler_or_a_reason():
-    assert set(bytecode.EFFECTS) <= set(HANDLERS)
-    assert set(UNSUPPORTED) <= set(bytecode.EFFECTS)
+    assert set(instructions.EFFECTS) <= set(HANDLERS)
+    assert set(UNSUPPORTED) <= set(instructions.EFFECTS)
 
 
 def test_declared_effects_are_the_real_ones():

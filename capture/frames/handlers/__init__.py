@@ -6,7 +6,7 @@ In: ``HANDLERS[instruction.op](tracer, frame, instruction)``. Out: the frame's n
 
 from __future__ import annotations
 
-from capture.frames import bytecode
+from capture.frames import instructions
 from capture.frames.handlers import containers, exceptions, flow, generators, names, operators, patterns, stack
 from capture.frames.handlers.table import EFFECTS, HANDLERS, unsupported
 
@@ -49,7 +49,7 @@ UNSUPPORTED = {
     name: _REASONS[reason]
     for reason, names_of in _LEFT.items()
     for name in names_of.split()
-    if name in bytecode.EFFECTS
+    if name in instructions.EFFECTS
 }
 unsupported(UNSUPPORTED)
 
@@ -64,6 +64,6 @@ PASSING_ON = frozenset(
 _NEVER = frozenset({"RESUME", "COPY_FREE_VARS", "MAKE_CELL"})
 
 
-def can_break(instruction: bytecode.Instruction) -> bool:
+def can_break(instruction: instructions.Instruction) -> bool:
     """Whether a graph may end before this instruction: the frame's cells have been made."""
     return instruction.op not in _NEVER
