@@ -26,7 +26,9 @@ The canonical language
 
 from __future__ import annotations
 
+import weakref
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
@@ -315,21 +317,41 @@ class _Same:
 
 def decode(code: CodeType) -> Code:
     """The canonical form of ``code``; the most recent ones are kept alive, and what their constants own with them."""
-    return _decode(_Same(code))
+    return _PREPARED.get(id(code)) or _decode(_Same(code))
 
 
-@lru_cache(maxsize=512)
+MOST = 512
+
+
+@lru_cache(maxsize=MOST)
 def _decode(key: _Same) -> Code:
-    return _PREPARED.pop(id(key.code), None) or decode_once(key.code)
+    _, kept, numbers = _TAILS.get(id(key.code), (None, None, ()))
+    return decode_once(key.code) if kept is None else decode_behind(key.code, decode(kept), numbers)
 
 
-_PREPARED: dict[int, Code] = {}
+_PREPARED: OrderedDict[int, Code] = OrderedDict()
+"""By their ids: code that was decoded when it was made. Most of it is looked at once, and soon."""
+
+
+_TAILS: dict[int, tuple[weakref.ref[CodeType], CodeType, tuple[int, ...]]] = {}
+"""By the id of code that was prepared: itself, the code it ends with, and the numbers of its slots."""
 
 
 def prepare(decoded: Code) -> None:
-    """Have ``decode`` give this for its code object."""
-    _PREPARED[id(decoded.original)] = decoded
-    decode(decoded.original)
+    """Have ``decode`` give this for its code object, for a while, and later find it with less effort."""
+    code, key = decoded.original, id(decoded.original)
+    _PREPARED[key] = decoded
+    if decoded.tail is not None:
+        gone = weakref.ref(code, lambda _: _TAILS.pop(key, None))
+        _TAILS[key] = gone, decoded.tail.kept.original, decoded.tail.numbers
+    if len(_PREPARED) > MOST:
+        _PREPARED.popitem(last=False)
+
+
+def forget() -> None:
+    """Let go of all code that has been decoded."""
+    _PREPARED.clear()
+    _decode.cache_clear()
 
 
 def decode_once(code: CodeType) -> Code:

@@ -353,8 +353,12 @@ class Tracer:
     def _position(self, frame: Frame, instruction: Instruction) -> Position:
         code = frame.code.original
         module = frame.globals.get("__name__")
-        line = instruction.line or code.co_firstlineno
-        return Position(code.co_filename, line, code.co_qualname, module if type(module) is str else "")
+        line, last = instruction.line or code.co_firstlineno, self.graph.position
+        module = module if type(module) is str else ""
+        known = last is not None and last.line == line and last.function is code.co_qualname
+        if known and last.file is code.co_filename and last.module == module:  # type: ignore[union-attr]
+            return last  # type: ignore[return-value]
+        return Position(code.co_filename, line, code.co_qualname, module)
 
     def roll_back(self, depth: int) -> None:
         """Restore the state before the current instruction of frame number ``depth``; frames above it are gone.

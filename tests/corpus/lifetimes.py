@@ -145,7 +145,7 @@ def _growth(world: World, rounds: int, function: Callable[[], Any], call: Callab
 
 
 def _count(world: World) -> Counter[str]:
-    bytecode._decode.cache_clear()
+    bytecode.forget()
     sys._clear_type_cache()
     _collect()
     count: Counter[str] = Counter({"blocks": sys.getallocatedblocks()})

@@ -696,7 +696,7 @@ def test_nothing_is_kept():
     held = weakref.ref(resume_at(code, start(code), [], ["x"]).code)
     decode_cache_size = 600
     for _ in range(decode_cache_size):
-        decode(code.replace())
+        resume_at(code.replace(), start(code), [], ["x"])
     gc.collect()
     assert held() is None
 

@@ -50,8 +50,10 @@ def heads_of(code: Code) -> frozenset[int]:
 
 
 def _heads(code: Code) -> frozenset[int]:
-    reached = [index for index, depth in enumerate(code.depths()) if depth is not None]
-    return frozenset(after for index in reached for after, _ in code.successors(index) if after <= index)
+    tail, own = code.tail, code.depths()[: code.own]
+    reached = [index for index, depth in enumerate(own) if depth is not None]
+    found = frozenset(after for index in reached for after, _ in code.successors(index) if after <= index)
+    return found if tail is None else found.union(head + tail.ahead for head in heads_of(tail.kept))
 
 
 def part_from(code: Code, start: int, whole: bool = False) -> Part:
