@@ -24,19 +24,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from capture.frames.assemble import Assembler, Slot, resume_at
 from capture.frames.bytecode import TERMINATORS, Code, Instruction, decode, null_pair, operands, popped, stack_effect
 from capture.frames.hook import Continuation, Entry, WeakEntry
 from capture.frames.origins import is_resumed, origin
-from capture.frames.rebuild import PARTS, Builder, Needs, is_in_place
+from capture.frames.rebuild import PARTS, Builder, Needs, every_part, is_in_place
 from capture.frames.settings import Settings
 from capture.frames.tracer import FrameState
 from capture.frames.values.base import NULL, Lazy, Opaque, Value
 from capture.frames.values.containers import DictValue, ListValue, TupleValue
-from capture.frames.values.functions import CellValue
+from capture.frames.values.functions import CellValue, ClosureValue
 from capture.frames.values.instances import Instance
 from capture.frames.values.unseen import CHANGES
 from capture.frames.values.wrap import WRAP_FOR
@@ -184,12 +184,12 @@ class Handover:
         """Choose the resume function of an inlined frame, and the values it takes."""
         if innermost:
             stack = state.stack
-            names = wanted(state.code, state.index, state.locals)
+            names = wanted(state.code, state.index, state.locals, state.stack)
             self.target = self.resumes.at(state.globals, state.code.original, state.index, template(stack), names)
         else:
             assert self.target is not None
             stack = (*state.stack[: len(state.stack) - operands(state.instruction)], TupleValue(self.state))
-            names = wanted(state.code, state.index, state.locals)  # of the call's handlers, too
+            names = wanted(state.code, state.index, state.locals, state.stack)  # of the call's handlers, too
             self.target = self.resumes.calling(state, self.target, names)
         self.state = [_parameter(name, stack, state.locals) for name in self.target.parameters]
 
@@ -203,7 +203,7 @@ class Handover:
     @property
     def variables(self) -> dict[str, Value]:
         """The root's variables that are wanted from there on; a cell may be, by a closure, though no code here is."""
-        names = wanted(self.root.code, self.root.index, self.root.locals) | self.root.code.cells
+        names = wanted(self.root.code, self.root.index, self.root.locals, self.root.stack) | self.root.code.cells
         return {name: value for name, value in self.root.locals.items() if name in names}
 
     def add_needs(self, needs: Needs) -> None:
@@ -293,7 +293,7 @@ class Handover:
     def _emit_continuation(self, new: Assembler, index: int, slots: Sequence[Slot], bound: Mapping[str, Value]) -> None:
         """[slots] -> return Continuation(entry, (what the resume function at ``index`` takes))"""
         new.at(self.root.index)
-        names = wanted(self.root.code, index, bound)
+        names = wanted(self.root.code, index, bound, self.root.stack)
         target = self.resumes.at(self.root.globals, self.root.code.original, index, slots, names)
         _emit_without_nulls(new, slots)
         values = [name for name in target.parameters if name.startswith("___stack")]
@@ -312,27 +312,29 @@ class Handover:
         new.return_value()
 
 
-def wanted(code: Code, index: int, bound: Mapping[str, Value]) -> frozenset[str]:
+def wanted(code: Code, index: int, bound: Mapping[str, Value], stack: Iterable[Value]) -> frozenset[str]:
     """The variables to keep where the frame goes on at ``index``.
 
-    An object of whatever type is kept though no code reads it any more: its end may be an event (a lock, a file).
+    An object of whatever type is kept though no code reads it any more: its end may be an event (a lock, a file). So
+    are functions made here that the operand stack hands out: they may be referred to weakly.
     """
+    handed_out = {id(part) for part in every_part(stack) if isinstance(part, ClosureValue)}
     original, at = landing(code.original, index)
     source = decode(original)
     own = frozenset(source.slots) - source.free.keys()
-    kept = {name for name, value in bound.items() if name in own and _may_end(value)}
+    kept = {name for name, value in bound.items() if name in own and (_may_end(value) or id(value) in handed_out)}
     return (source.live_variables(at) | kept) & frozenset(bound)
 
 
 def _may_end(value: Value) -> bool:
-    """Whether the end of an object could be noticed: not that of arrays, numbers, strings, functions."""
+    """Whether the end of an object could be noticed: not that of arrays, numbers, strings."""
     if isinstance(value, Lazy):
         return type(value.example) not in HARMLESS
     parts = PARTS[type(value)](value) if type(value) in CONTAINERS else ()
     return isinstance(value, Opaque | Instance) or any(_may_end(part) for part in parts if part is not None)
 
 
-HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType, *CHANGES}
+HARMLESS = frozenset(WRAP_FOR) - {tuple, list, dict, MethodType, FunctionType, BuiltinFunctionType, type, *CHANGES}
 CONTAINERS = frozenset({TupleValue, ListValue, DictValue})
 
 

@@ -15,9 +15,12 @@ import contextlib
 import io
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import capture.api  # noqa: F401  which has the hook capture what runs natively below a compiled function
 from capture import config
@@ -27,6 +30,10 @@ from capture.frames.settings import Backend, Settings
 from tests.corpus import Call
 from tests.corpus.portrait import Row, difference, portrait, without_addresses
 from tests.corpus.worlds import Name, World
+
+get_state, set_state = np.random.get_state, np.random.set_state
+START = np.random.RandomState(0).get_state()
+"""NumPy's own generator is as this in each call."""
 
 
 class Twins:
@@ -64,6 +71,7 @@ def observe(world: World, function: Callable[..., Any], call: Call) -> list[Row]
     """Call ``function`` in its world: the portrait of what happened and of what is there now."""
     result = error = None
     output = io.StringIO()
+    set_state(START)
     with warnings.catch_warnings(record=True) as caught, _told_to(output):
         warnings.simplefilter("always")
         try:
@@ -73,6 +81,8 @@ def observe(world: World, function: Callable[..., Any], call: Call) -> list[Row]
         rows = portrait([result, error, call.args, call.kwargs, world.function])
         result = error = None  # nothing may die later than in the other world; an error refers to this frame
     rows.append(("output", output.getvalue()))
+    _, words, *place = get_state()
+    rows.append(("random numbers", f"{zlib.crc32(words)} {place}"))
     told = [(w.category.__name__, str(w.message), Path(w.filename).name, w.lineno) for w in caught]
     rows.extend((f"warnings[{index}]", str(row)) for index, row in enumerate(told))
     return rows

@@ -500,3 +500,30 @@ def test_what_decides_about_complex_numbers_is_left_to_python(function):
         run(numbers(3) + 0j, z)
     assert run.graphs >= 1
     assert run.breaks
+
+
+def forgets_a_function_of_its_own(x, found):
+    f = lambda: x  # noqa: E731
+    found[weakref.ref(f, lambda ref: found.pop(ref, None))] = len(found)
+    return x * 2, len(found)
+
+
+def forgets_a_function_it_is_given(x, made):
+    f = made(x)
+    seen = weakref.ref(f)
+    y = f() * 2
+    os.getpid()
+    return y, seen() is None
+
+
+@pytest.mark.parametrize(
+    ("function", "argument"), [(forgets_a_function_of_its_own, dict), (forgets_a_function_it_is_given, lambda: late)]
+)
+def test_functions_live_as_long_as_their_variables(function, argument):
+    run = captured(function)
+    assert run(numbers(3), argument())[1] in (1, False)
+    assert run.graphs >= 1
+
+
+def late(x):
+    return lambda: x + 1
