@@ -174,7 +174,8 @@ def _outliving(settings: Settings, function: str, *args: Any) -> Any:
     from capture import kept
 
     try:
-        return getattr(kept, function)(*args)
+        with config.applied(settings.options):
+            return getattr(kept, function)(*args)
     except ToolchainError:  # told by whoever needs the compiler
         return None
     except Exception as error:

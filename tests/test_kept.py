@@ -267,6 +267,47 @@ def test_options_and_flags_are_part_of_the_name(run):
     assert [run(program)[-1] for program in programs] == ["kept"] * len(ways)
 
 
+def test_kernels_are_those_of_the_functions_options(run, tmp_path):
+    text = """
+        capture.compile(lambda x: (x * 2).sum() + x, options={'fast_math': True})(np.ones(3))
+        report()
+        """
+    assert run(text)[-1] == "compiled"
+    objects = set((tmp_path / "cache").glob("*.so"))
+    assert run(text)[-1] == "kept"
+    assert set((tmp_path / "cache").glob("*.so")) == objects
+
+
+def test_what_is_kept_is_read_once(run):
+    text = """
+        from capture.inductor import cache
+        read, load = [], cache.load_entry
+        cache.load_entry = lambda name: read.append(name) or load(name)
+        f = capture.compile(lambda x: x + 1)
+        f(np.ones(3))
+        f(np.ones((2, 3)))
+        report()
+        print(sum(name.startswith("variants:") for name in read))
+        """
+    run(text)
+    run(text)
+    assert run(text) == ["kept", "1"]
+
+
+def test_a_function_that_became_another_is_looked_up_anew(run):
+    text = """
+        def f(x): return x + 1
+        def g(x): return x + 2
+        for function in (f, g):
+            capture.compile(function)(np.ones(3))
+        compiled = capture.compile(f)
+        f.__code__ = g.__code__
+        report(compiled(np.ones(3)))
+        """
+    for _ in range(2):
+        assert run(text)[0] == "ndarray float64 [3.0, 3.0, 3.0]"
+
+
 @pytest.mark.parametrize(
     "environment",
     [{"CAPTURE_WARM_START": "0"}, {"CAPTURE_VERIFY": "1"}, {"CAPTURE_LOGS": "graph"}, {"CAPTURE_SIMD": "avx2"}],

@@ -71,7 +71,7 @@ class Later(list[Any]):
         super().clear()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Record:
     """What captures of one function found, in order; shared by a function and the resume functions behind it."""
 
@@ -86,9 +86,10 @@ class Record:
     specialised: dict[str, str] = field(default_factory=dict)  # what is not open any more: why, where
     loops: dict[str, str] = field(default_factory=dict)  # loops that are no nodes of a graph: where, and why
     compile_seconds: float = 0.0
-    resumes: dict[Any, Any] = field(default_factory=dict, repr=False)
-    alive: list[Any] = field(default_factory=list, repr=False)
-    _seen: set[Any] = field(default_factory=set, repr=False)
+    kept: Any = None  # what earlier processes wrote down of the function, once it has been read
+    resumes: dict[Any, Any] = field(default_factory=dict)
+    alive: list[Any] = field(default_factory=list)
+    _seen: set[Any] = field(default_factory=set)
 
     def add_break(self, key: Any, found: BreakRecord) -> bool:
         """Note a break once per place and reason; a callee's break is met again when the callee is resumed."""
@@ -118,9 +119,10 @@ class Record:
         self.loops.clear()
         self._seen.clear()
         self.compile_seconds = 0.0
+        self.kept = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
     """How to capture. ``backend(graph, example_inputs)`` gives a callable of the inputs: a tuple, or None to leave.
 

@@ -25,10 +25,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from capture import config, log
 
@@ -51,8 +50,7 @@ _KEEP = 0.9
 """The share of the bound that eviction leaves, so that it does not run at each store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(NamedTuple):
     """What the cache holds: where, how much of how much, how many kernels and other records."""
 
     directory: Path

@@ -24,13 +24,12 @@ from typing import IO
 
 from capture import config
 from capture.inductor import cache
+from capture.inductor.toolchain import Stages
 
 TIMEOUT_SECONDS = 120.0
 
-Stages = tuple[tuple[str, ...], ...]
-"""The commands of cc1, as and ld, with these words in place of file names; empty where they are not known."""
-
 _SOURCE, _OBJECT, _OUT = "<source>", "<object>", "<out>"
+"""Words in place of file names in planned stages: the commands of cc1, as and ld."""
 
 
 def run(command: Sequence[str]) -> str | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType, NoneType
 from typing import Any
 
@@ -35,14 +34,15 @@ class Gone(Exception):
     """What a variant was made with is not there, or has changed."""
 
 
-@dataclass(frozen=True)
 class World:
-    """What goes without names: the function that a variant belongs to, and what runs its graph."""
+    """What goes without names: the function that a variant belongs to, and what runs its graph.
 
-    function: FunctionType
-    runner: Any = None
-    copies: bool = False
-    """Whether arrays are meant by what they hold: constants of kernels are, others are objects of the program's."""
+    ``copies`` tells that arrays are meant by what they hold: constants of kernels are, others are objects of the
+    program's.
+    """
+
+    def __init__(self, function: FunctionType, runner: Any = None, copies: bool = False) -> None:
+        self.function, self.runner, self.copies = function, runner, copies
 
 
 # ---- there -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """What is kept of a function: rows, one a variant, under a name that says all that they rely on without a guard.
 
-In: a function, its settings, the toolchain. Out: ``key_of``: a name that changes with Python, NumPy, this package, the
-compiler, the options and every part of the function's code; ``rows_of``: what is kept under it.
+In: a function, its settings, the toolchain. Out: ``found_of``: rows, and their name, which changes with Python, NumPy,
+this package, the compiler, the options and every part of the function's code. They are read once: when a function is
+compiled, its first call uses what was found then.
 """
 
 from __future__ import annotations
@@ -11,21 +12,18 @@ import marshal
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from capture import backends
 from capture._version import __version__
 from capture.frames.settings import Settings
-from capture.inductor import cache
+from capture.inductor import cache, toolchain
 from capture.kept.encoding import described
-
-if TYPE_CHECKING:
-    from capture.inductor.toolchain import Toolchain
 
 MOST_ROWS = 8
 _FORMAT = 1
@@ -46,6 +44,15 @@ class Row(NamedTuple):
     graph: str
 
 
+class Found(NamedTuple):
+    """What is kept of a function, and for which."""
+
+    name: str
+    rows: list[Row]
+    code: CodeType
+    names: tuple[Any, Any]
+
+
 def may_be_kept(settings: Settings) -> bool:
     """Whether variants under these settings are what any process would make of the function."""
     options, run = settings.options, settings.backend
@@ -61,10 +68,20 @@ def may_be_kept(settings: Settings) -> bool:
     )
 
 
-def key_of(function: FunctionType, settings: Settings, toolchain: Toolchain) -> str:
+def found_of(function: FunctionType, settings: Settings) -> Found:
+    """What is kept of a function under its settings, as it was when this was first asked."""
+    found, names = settings.record.kept, (function.__module__, function.__qualname__)
+    if found is None or found.code is not function.__code__ or found.names != names:
+        name = _key_of(function, settings)
+        found = settings.record.kept = Found(name, rows_of(name), function.__code__, names)
+    return found
+
+
+def _key_of(function: FunctionType, settings: Settings) -> str:
     """The name of the record of a function's variants."""
+    compiler = toolchain.find().identity
     relied_on = (
-        *(_FORMAT, __version__, _our_files(), np.__version__, sys.version, platform.machine(), toolchain.identity),
+        *(_FORMAT, __version__, _our_files(), np.__version__, sys.version, platform.machine(), compiler),
         *(repr(settings.options), repr(settings.dynamic), settings.fullgraph),
         *(repr(function.__module__), function.__qualname__, described(function.__code__)),
     )
@@ -80,11 +97,15 @@ def rows_of(name: str) -> list[Row]:
 @lru_cache(maxsize=1)
 def _our_files() -> tuple[tuple[str, int, int], ...]:
     """Names, sizes and times of this package's files: who works on it has many versions of one number."""
-    top = Path(__file__).resolve().parent.parent
-    found = []
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(set(folders) - {"__pycache__"})
-        for name in sorted(names):
-            status = os.stat(os.path.join(folder, name))
-            found.append((os.path.join(folder[len(str(top)) :], name), status.st_size, status.st_mtime_ns))
-    return tuple(found)
+    top = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    return tuple(sorted((path[len(top) :], size, time) for path, size, time in _files_in(top)))
+
+
+def _files_in(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.name != "__pycache__":
+                yield from _files_in(entry.path)

@@ -8,24 +8,22 @@ function is compiled as if there had been none: what has changed from call to ca
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from capture.frames.hook import Entry, Variant
 from capture.frames.settings import Settings
 from capture.inductor import _executor, cache, errstate, toolchain  # noqa: F401 (errstate: the executor reads it)
 from capture.kept.encoding import Gone, World, decoded
-from capture.kept.record import Row, key_of, may_be_kept, rows_of
+from capture.kept.record import Row, found_of, may_be_kept
 
 if TYPE_CHECKING:
     from capture.inductor.plan import Plan
     from capture.ir.graph import Graph
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(NamedTuple):
     """``variant.info`` of a variant that was not made in this process."""
 
     settings: Settings
@@ -47,20 +45,19 @@ class KeptPlan:
 
 def is_known(function: FunctionType, settings: Settings) -> bool:
     """Whether variants of a function are kept."""
-    return may_be_kept(settings) and bool(rows_of(key_of(function, settings, toolchain.find())))
+    return may_be_kept(settings) and bool(found_of(function, settings).rows)
 
 
 def restored(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -> Variant | None:
     """A kept variant whose guards hold for these arguments."""
     if not may_be_kept(settings) or any(type(variant.info) is not Restored for variant in entry.variants):
         return None
-    found = toolchain.find()
     function: FunctionType = entry.function  # type: ignore[assignment]
-    for row in rows_of(key_of(function, settings, found)):
+    for row in found_of(function, settings).rows:
         try:
             guards = decoded(row.guards, World(function))
             if Variant(guards, function.__code__).holds(arguments, function):
-                return _variant(row, guards, function, settings, found)
+                return _variant(row, guards, function, settings)
         except Gone:
             continue
     if entry.variants:
@@ -69,11 +66,9 @@ def restored(entry: Entry, arguments: tuple[Any, ...], settings: Settings) -> Va
     return None
 
 
-def _variant(
-    row: Row, guards: Any, function: FunctionType, settings: Settings, found: toolchain.Toolchain
-) -> Variant:
+def _variant(row: Row, guards: Any, function: FunctionType, settings: Settings) -> Variant:
     plan = KeptPlan(row.plan)
-    path = cache.sound(row.kernels) or cache.load(plan.source, found)
+    path = cache.sound(row.kernels) or cache.load(plan.source, toolchain.find())
     program = decoded(row.program, World(function))
     runner = _executor.Executor(cast("Plan", plan), program, str(path), settings.options.threads, _report_flags)
     world = World(function, runner)

@@ -15,7 +15,7 @@ from capture.frames.hook import Entry, Variant
 from capture.frames.settings import Settings
 from capture.inductor import cache, executor, toolchain
 from capture.kept.encoding import NotKept, World, encoded
-from capture.kept.record import MOST_ROWS, Row, key_of, may_be_kept, rows_of
+from capture.kept.record import MOST_ROWS, Row, found_of, may_be_kept, rows_of
 
 _OF_THIS_PROCESS = {"registrations"}
 """Steps of guard programs whose operands are counters."""
@@ -25,13 +25,13 @@ def keep(entry: Entry, variant: Variant, settings: Settings) -> None:
     """Write a variant down, if all that it holds can be found again."""
     if not may_be_kept(settings):
         return
-    function, found = entry.function, toolchain.find()
+    function = entry.function
     assert type(function) is FunctionType
     try:
-        row = _row(function, variant, found)
+        row = _row(function, variant)
     except NotKept:
         return
-    name = key_of(function, settings, found)
+    name = found_of(function, settings).name
     others = [other for other in rows_of(name) if _bits(other.guards) != _bits(row.guards)]
     cache.store_entry(name, marshal.dumps([tuple(each) for each in (row, *others)][:MOST_ROWS]))
 
@@ -41,7 +41,7 @@ def _bits(guards: Any) -> bytes:
     return marshal.dumps(guards, 2)
 
 
-def _row(function: FunctionType, variant: Variant, found: toolchain.Toolchain) -> Row:
+def _row(function: FunctionType, variant: Variant) -> Row:
     graph, runner = variant.info.graph, variant.info.runner
     if type(runner) is not executor.Executor:
         raise NotKept("no executor")
@@ -50,8 +50,6 @@ def _row(function: FunctionType, variant: Variant, found: toolchain.Toolchain) -
     if any(step[0] in _OF_THIS_PROCESS for step in variant.program[1]):
         raise NotKept("a guard on what only this process counts")
     plan = runner.plan
-    if "(const Loop *)" in plan.source:
-        raise NotKept("addresses of NumPy's loops")
     world = World(function, runner)
     return Row(
         guards=encoded(variant.program, world),
@@ -60,7 +58,7 @@ def _row(function: FunctionType, variant: Variant, found: toolchain.Toolchain) -
         native=variant.native,
         evaluated=variant.evaluated,
         program=encoded(executor.encode(plan), World(function, copies=True)),
-        kernels=cache.key(plan.source, found),
+        kernels=cache.key(plan.source, toolchain.find()),
         plan=_pickled(plan),
         graph=str(graph),
     )

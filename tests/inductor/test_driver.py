@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import os
 
 import pytest
@@ -26,7 +25,7 @@ def gcc() -> toolchain.Toolchain:
     found = toolchain.find()
     assert found.family != "gcc" or found.stages, "gcc's stages are known wherever gcc is"
     # Commands that do nothing but succeed stand in where the compiler has no stages of its own.
-    return found if found.stages else dataclasses.replace(found, stages=(("true",),) * 3)
+    return found if found.stages else found._replace(stages=(("true",),) * 3)
 
 
 def test_stages_make_the_same_object(gcc, tmp_path):
@@ -54,7 +53,7 @@ def code_of(path) -> bytes:
 @pytest.mark.parametrize("stand_in", ["/bin/false", "/nowhere/program"])
 def test_a_failing_stage_falls_back_to_the_driver(gcc, tmp_path, broken, stand_in):
     stages = tuple((stand_in, *words[1:]) if at == broken else words for at, words in enumerate(gcc.stages))
-    damaged = dataclasses.replace(gcc, stages=stages)
+    damaged = gcc._replace(stages=stages)
     assert not driver.run_stages(stages, tmp_path / "twice.c", tmp_path / "twice.so")
     damaged.compile(SOURCE, tmp_path / "twice.so")
     assert ctypes.CDLL(str(tmp_path / "twice.so")).twice(21) == 42

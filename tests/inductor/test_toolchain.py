@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import stat
@@ -14,7 +15,8 @@ import pytest
 
 from capture import config
 from capture.errors import ToolchainError
-from capture.inductor import driver, toolchain
+from capture.inductor import driver, toolchain, trials
+from capture.inductor.flags import LEVELS
 
 FIXES = ("apt install gcc", 'pip install "capture-compiler[toolchain]"')
 
@@ -67,8 +69,19 @@ def test_same_answer_from_memory_and_from_disk():
 def test_second_process_runs_no_compiler(tmp_path, monkeypatch):
     toolchain.find()
     toolchain.forget()
-    monkeypatch.setattr(toolchain, "run", lambda command: pytest.fail(f"ran {command}"))
+    monkeypatch.setattr(trials, "try_compiler", lambda *args: pytest.fail(f"tried {args}"))
     toolchain.find()
+
+
+@pytest.mark.parametrize("fast_math", [False, True])
+def test_one_trial_finds_what_many_do(fast_math, monkeypatch):
+    with config.patch(fast_math=fast_math):
+        found = toolchain.find()
+        toolchain.forget()
+        monkeypatch.setattr(trials, "_all_at_once", lambda *args: None)
+        others = trials.try_compiler(found.command, "auto", fast_math)
+        assert bool(others.stages) == bool(found.stages)  # which name folders of their own
+        assert others._replace(stages=()) == found._replace(stages=())
 
 
 def test_arithmetic_is_not_contracted_nor_reassociated(tmp_path):
@@ -81,9 +94,9 @@ def test_arithmetic_is_not_contracted_nor_reassociated(tmp_path):
 def test_every_level_works_or_says_what_is_missing(level, tmp_path):
     auto = toolchain.find()
     with config.patch(simd=level):
-        if set(toolchain._LEVELS[level].cpu) <= toolchain._cpu_flags():
+        if set(LEVELS[level].cpu) <= toolchain.cpu_flags():
             found = toolchain.find()
-            assert found.level == level and found.vector_bytes == toolchain._LEVELS[level].vector_bytes
+            assert found.level == level and found.vector_bytes == LEVELS[level].vector_bytes
             assert found.identity != auto.identity
             x = np.linspace(-5, 5, 103)
             np.testing.assert_allclose(run_kernel(found, tmp_path, "exp(x[i])", x), np.exp(x), rtol=1e-15)
@@ -95,7 +108,7 @@ def test_every_level_works_or_says_what_is_missing(level, tmp_path):
 @pytest.mark.parametrize("level", ["avx512", "avx2"])
 def test_kernels_leave_no_vector_registers_in_use(level, tmp_path):
     """Or whatever runs after them with older instructions, as NumPy's FFT does, is slowed down."""
-    if not set(toolchain._LEVELS[level].cpu) <= toolchain._cpu_flags():
+    if not set(LEVELS[level].cpu) <= toolchain.cpu_flags():
         pytest.skip(f"no {level}")
     with config.patch(simd=level):
         out = tmp_path / "kernel.so"
@@ -112,7 +125,7 @@ def test_kernels_leave_no_vector_registers_in_use(level, tmp_path):
 
 
 def test_auto_is_the_best_level_of_the_processor():
-    best = [name for name, level in toolchain._LEVELS.items() if set(level.cpu) <= toolchain._cpu_flags()]
+    best = [name for name, level in LEVELS.items() if set(level.cpu) <= toolchain.cpu_flags()]
     assert toolchain.find().level == (best[0] if best else "plain")
 
 
@@ -136,7 +149,7 @@ def test_refused_source_keeps_the_file_and_shows_the_first_lines(tmp_path):
 
 def test_no_compiler_names_the_fixes(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ToolchainError) as caught:
         toolchain.find()
     assert str(caught.value).startswith("no C compiler found; ")
@@ -144,7 +157,7 @@ def test_no_compiler_names_the_fixes(monkeypatch, tmp_path):
 
 
 def test_broken_compilers_are_listed_and_the_next_is_tried(monkeypatch, tmp_path):
-    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     works = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
     script(tmp_path / "gcc", "raise SystemExit('license expired')")
     monkeypatch.setenv("PATH", str(tmp_path))
