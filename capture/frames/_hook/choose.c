@@ -93,19 +93,15 @@ ask(Entry *entry, PyObject *function, PyObject *const *slots, Py_ssize_t argumen
         PyTuple_SET_ITEM(values, i, Py_NewRef(slots[i]));
     }
     Py_INCREF(miss);
-    int depth = relieve_recursion(PyThreadState_Get());
-    thread.quiet++;
     if (entry->of_frames) {
         entry->busy = true;
         entry->function = Py_NewRef(function);
     }
-    PyObject *answer = PyObject_CallFunctionObjArgs(miss, entry, values, NULL);
+    PyObject *answer = call_aside(miss, (PyObject *const[]){(PyObject *)entry, values}, 2);
     if (entry->of_frames) {
         Py_CLEAR(entry->function);
         entry->busy = false;
     }
-    thread.quiet--;
-    burden_recursion(PyThreadState_Get(), depth);
     Py_DECREF(miss);
     Py_DECREF(values);
     return answer;

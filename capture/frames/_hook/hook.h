@@ -279,6 +279,19 @@ current_scope(void)
     return thread.armed > 0 || thread.scopes > 0 ? thread.scope : process_scope;
 }
 
+/* Calls a function of ours: nothing is captured meanwhile, and it does not count as deeper than the program is. */
+static inline PyObject *
+call_aside(PyObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    int depth = relieve_recursion(tstate);
+    thread.quiet++;
+    PyObject *result = PyObject_Vectorcall(function, args, nargs, NULL);
+    thread.quiet--;
+    burden_recursion(tstate, depth);
+    return result;
+}
+
 /* ---- module.c ---- */
 
 typedef struct {

@@ -194,7 +194,6 @@ call_at_base(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
-/* Calls a function of ours from the program's code: nothing is captured meanwhile, and it does not count as deeper. */
 static PyObject *
 call_apart(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -202,13 +201,7 @@ call_apart(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         PyErr_SetString(PyExc_TypeError, "call_apart(function, *args)");
         return NULL;
     }
-    PyThreadState *tstate = PyThreadState_Get();
-    int depth = relieve_recursion(tstate);
-    thread.quiet++;
-    PyObject *result = PyObject_Vectorcall(args[0], args + 1, nargs - 1, NULL);
-    thread.quiet--;
-    burden_recursion(tstate, depth);
-    return result;
+    return call_aside(args[0], args + 1, nargs - 1);
 }
 
 static PyObject *

@@ -99,17 +99,13 @@ record_replacement(PyCodeObject *code)
 
 /* 1, 0, or -1 with an exception; without a callback the answer is 0. */
 static int
-ask(PyObject *callback, const char *format, PyCodeObject *code, PyObject *globals, int scope)
+ask(PyObject *callback, PyObject *const *args, Py_ssize_t nargs)
 {
     if (callback == NULL) {
         return 0;
     }
     Py_INCREF(callback);
-    int depth = relieve_recursion(PyThreadState_Get());
-    thread.quiet++;
-    PyObject *answer = PyObject_CallFunction(callback, format, code, globals, scope);
-    thread.quiet--;
-    burden_recursion(PyThreadState_Get(), depth);
+    PyObject *answer = call_aside(callback, args, nargs);
     int decision = answer == NULL ? -1 : PyObject_IsTrue(answer);
     Py_XDECREF(answer);
     Py_DECREF(callback);
@@ -123,7 +119,7 @@ decide_below(PyCodeObject *code, Record **record)
         if (callbacks.should_capture == NULL) {
             return 0; /* for now */
         }
-        int decision = ask(callbacks.should_capture, "(O)", code, NULL, 0);
+        int decision = ask(callbacks.should_capture, (PyObject *const[]){(PyObject *)code}, 1);
         *record = decision < 0 ? NULL : record_make(code);
         if (*record == NULL) {
             return -1;
@@ -140,7 +136,12 @@ decide_in_scope(PyCodeObject *code, PyObject *globals, int scope, Record **recor
 {
     const uint64_t bit = (uint64_t)1 << scope;
     if (*record == NULL || !((*record)->asked & bit)) {
-        int decision = ask(callbacks.in_scope, "(OOi)", code, globals, scope);
+        PyObject *number = PyLong_FromLong(scope);
+        if (number == NULL) {
+            return -1;
+        }
+        int decision = ask(callbacks.in_scope, (PyObject *const[]){(PyObject *)code, globals, number}, 3);
+        Py_DECREF(number);
         *record = decision < 0 ? NULL : record_make(code);
         if (*record == NULL) {
             return -1;

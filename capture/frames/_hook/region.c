@@ -109,9 +109,7 @@ region_without(Region *self, PyObject *missing)
     if (found != NULL || PyErr_Occurred()) {
         return found;
     }
-    thread.quiet++;
-    found = PyObject_CallOneArg(self->without, missing);
-    thread.quiet--;
+    found = call_aside(self->without, &missing, 1);
     if (found != NULL && PyDict_SetItem(self->others, missing, found) < 0) {
         Py_CLEAR(found);
     }
