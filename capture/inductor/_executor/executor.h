@@ -312,17 +312,6 @@ fp_restore(FpStatus status)
         _mm_setcsr(status);
     }
 }
-
-/* To be called behind kernels. They return with values in the upper halves of vector registers (gcc clears them from
- * -O2 on), and with those every SSE instruction behind them, of NumPy's or Python's, costs up to three times as much. */
-static inline void
-vectors_clear(void)
-{
-    if (__builtin_cpu_supports("avx")) {
-        __asm__ volatile("vzeroupper" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-                         "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
-    }
-}
 #else
 
 typedef fexcept_t FpStatus;
@@ -337,8 +326,6 @@ fp_clear(void)
 }
 
 static inline void fp_restore(FpStatus status) { fesetexceptflag(&status, FE_ALL_EXCEPT); }
-
-static inline void vectors_clear(void) {}
 #endif
 
 #pragma GCC visibility pop

@@ -12,7 +12,6 @@
 int
 poll_signals(void)
 {
-    vectors_clear();
     PyGILState_STATE state = PyGILState_Ensure();
     FpStatus status = fp_clear(); /* a handler may clear what the kernel has raised */
     int raised = PyErr_CheckSignals() < 0;
@@ -108,7 +107,6 @@ run_long(const Executor *self, Frame *frame, const Step *step, int64_t nanosecon
         PyThreadState *state = PyEval_SaveThread();
         FpStatus status = fp_clear();
         bool enough = run_range(self, frame, step, begin, end, (int64_t)((double)nanoseconds * part));
-        vectors_clear();
         fp_restore(status);
         PyEval_RestoreThread(state);
         if (!enough) {
@@ -135,7 +133,6 @@ run_together(const Executor *self, Frame *frame, const Step *first, const Step *
         }
         enough = extent <= 0 || run_range(self, frame, step, 0, extent, estimate(frame, step));
     }
-    vectors_clear();
     fp_restore(status);
     if (state != NULL) {
         PyEval_RestoreThread(state);
