@@ -53,8 +53,8 @@ argwhere pick extract compress method_compress count_nonzero part store select n
 stack hstack vstack dstack column_stack append repeat filled spread
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray asfortranarray np_copy call_complex64 call_complex128 sum mean
-any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found setdiff1d
-setdiff1d_found setxor1d setxor1d_found
+any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found
+setdiff1d setdiff1d_found setxor1d setxor1d_found
 outer ufunc_outer complex_less complex_less_equal complex_greater complex_greater_equal operator_add operator_subtract
 operator_multiply operator_divide operator_power operator_less operator_less_equal operator_greater
 operator_greater_equal operator_equal operator_not_equal operator_negative operator_positive operator_absolute

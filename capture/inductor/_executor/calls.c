@@ -82,7 +82,6 @@ take_result(PyObject *value, const MadeArray *made)
 int
 call_function(PyObject *functions, int which, int count, const GivenArray *given, const MadeArray *made)
 {
-    vectors_clear();
     PyGILState_STATE state = PyGILState_Ensure();
     FpStatus status = fp_clear(); /* NumPy looks at it, and clears it */
     PyObject *value = call_on_arrays(PyTuple_GET_ITEM(functions, which), count, given);
