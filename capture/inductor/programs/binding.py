@@ -123,7 +123,11 @@ class ProgramText:
 
 
 def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
-    """The kernel of a loop node."""
+    """The kernel of a loop node.
+
+    Its arrays are parameters of a function of their own, as the only way to what is written: of what a program writes
+    nothing else shows the memory, and compilers believe that of parameters.
+    """
     kernel = _Kernel(node, bound, unit)
     text = kernel.text()
     if any(_names(text, name) for name in ("c64", "c128")):
@@ -159,6 +163,7 @@ class _Kernel:
         self.function.needed = find_needed(self.program, frozenset(self.bound.results))
         self.head = Lines()
         self.head.depth = 1
+        self.pointers: dict[str, tuple[str, str]] = {}  # the arrays over buffers: their C types, and where they begin
         for number, parameter in enumerate(self.program.operands):
             self.take(number, parameter)
         self.function.build(self.finish)
@@ -185,16 +190,25 @@ class _Kernel:
                 f"    {status} = status;",
             )
         )
+        parameters = [f"{ctype} *restrict {pointer}" for pointer, (ctype, _) in self.pointers.items()]
+        arguments = [start for _, start in self.pointers.values()]
+        inner = f"{self.name}_on_arrays"
         return "\n".join(
             [
                 *self.title(),
-                '__attribute__((optimize("O3,trapping-math")))',
-                f"void {self.name}(",
-                "    char *const *buffers, const i64 *numbers, i64 begin, i64 end, char *scratch, u32 *flags)",
+                '__attribute__((noinline, optimize("O3,trapping-math")))',
+                *wrapped(f"static void {inner}(", ["char *const *buffers", "const i64 *numbers", *parameters], ")"),
                 "{",
                 "    u8 status;",
                 *self.sizes(text),
                 text,
+                "}",
+                "",
+                f"void {self.name}(",
+                "    char *const *buffers, const i64 *numbers, i64 begin, i64 end, char *scratch, u32 *flags)",
+                "{",
+                *self.sizes("\n".join(arguments)),
+                *wrapped(f"    {inner}(", ["buffers", "numbers", *arguments], ");"),
                 "}",
             ]
         )
@@ -245,7 +259,7 @@ class _Kernel:
     def bind(self, name: str, memory: Memory, view: Strided, dtype: np.dtype) -> Array:
         """An array over a buffer of the plan; its elements are those of the memory, or parts of complex ones."""
         fresh = self.function.fresh(name)
-        self.head.add(f"{C_ELEMENTS[dtype]} *{fresh} = {self.pointer(memory, view.offset, dtype)};")
+        self.pointers[fresh] = C_ELEMENTS[dtype], self.pointer(memory, view.offset, dtype)
         sizes = tuple(self.size(f"{fresh}_n{axis}", size) for axis, size in enumerate(view.shape))
         strides = tuple(self.size(f"{fresh}_s{axis}", size) for axis, size in enumerate(view.strides))
         return Array(dtype, fresh, sizes, strides, f"(char *){fresh}", f"(char *){fresh}")
@@ -316,6 +330,18 @@ class _Kernel:
             lines.depth += 1
         lines.add(f"{target.element(places)} = {source.element(places)};")
         lines.depth -= len(order)
+
+
+def wrapped(head: str, parts: Sequence[str], tail: str) -> list[str]:
+    """C of a list of parameters or arguments, on as many lines as it needs."""
+    lines, indent = [head], " " * (len(head) - len(head.lstrip()) + 4)
+    for number, part in enumerate(parts):
+        text = part + (tail if number == len(parts) - 1 else ", ")
+        if len(lines[-1]) + len(text) > 110:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(indent)
+        lines[-1] += text
+    return lines
 
 
 def _names(text: str, name: str) -> bool:
