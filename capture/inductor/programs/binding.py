@@ -36,6 +36,7 @@ from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.elements import write_scalar_map
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
+from capture.inductor.programs.hoisting import with_maps_before_loops
 from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
@@ -138,7 +139,7 @@ def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
 class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
-        chosen = without_short_decisions(node.params["program"])
+        chosen = without_short_decisions(with_maps_before_loops(node.params["program"]))
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()

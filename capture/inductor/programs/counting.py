@@ -43,7 +43,7 @@ class Counted:
 
 def find_counted(program: Program) -> Mapping[str, Counted]:
     """The loops, by the name of the block that tests the counter."""
-    loops = _natural_loops(program)
+    loops = natural_loops(program)
     found: dict[str, Counted] = {}
     for name, blocks in loops.items():
         is_innermost = not any(other in blocks for other in loops if other != name)
@@ -52,7 +52,7 @@ def find_counted(program: Program) -> Mapping[str, Counted]:
     return found
 
 
-def _natural_loops(program: Program) -> dict[str, frozenset[str]]:
+def natural_loops(program: Program) -> dict[str, frozenset[str]]:
     """For each block that control comes back to from blocks it dominates: all blocks on the way."""
     dominators = find_dominators(program)
     before: dict[str, list[str]] = {block.name: [] for block in program.blocks}

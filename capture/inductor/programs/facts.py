@@ -109,13 +109,13 @@ def _root(block: Block, number: int, value: Node, roots: Mapping[Node, int]) -> 
     reader = block.steps[number]
     if reader.target == "map":
         repeats = reader.type.ndim > value.type.ndim or len(reader.type.ones) < len(value.type.ones)
-        return None if repeats and _is_dear(value) else roots.get(reader, number)
+        return None if repeats and is_dear(value) else roots.get(reader, number)
     if reader.target == "reduce" or (reader.target == "store" and reader.args[0] is not value):
         return number
     return None
 
 
-def _is_dear(step: Node) -> bool:
+def is_dear(step: Node) -> bool:
     rule = RULES.get(step.params["op"])
     return rule is None or rule.cost >= DEAR
 

@@ -64,14 +64,14 @@ class Function:
         self.loops = False  # whether there is a ``budget`` of work after which signals are looked at
         self.texts: dict[Node, str] = {}
         self.arrays: dict[Node, Any] = {}  # ``Array``s, and ``Expression``s for maps that are delayed
-        self.views: dict[Any, Array] = {}  # of the block, by what they show
+        self.views: dict[Any, Array] = {}  # those that the block has, by what they show
         self.owners = find_owners(program)
         self.delayed = delayed(program, self.owners)
         self.ranges = Ranges(program)
         self.intervals, self.supposed = intervals, supposed
         self.under = ""  # what must hold where a step leaves, besides its own conditions
         self.roots: dict[str, Node] = {}  # ints, by their variables
-        self.places: dict[tuple[str, str], str] = {}  # of the block: places along axes of sizes, and what they are
+        self.places: dict[tuple[str, str], str] = {}  # those that the block has: along axes of sizes, and what they are
         self.counted = find_counted(program)
         self.limits: dict[str, str] = {}  # of counted loops, where they have one
         self.settled = settled or {}
@@ -214,6 +214,7 @@ class Function:
             for jump in block.jumps
             if self.goes_back(block, jump) and block.name not in getattr(self.counted.get(jump.target), "blocks", ())
         }
+        kept: dict[str, tuple[dict[Any, Array], dict[tuple[str, str], str]]] = {}
         for number, block in enumerate(self.program.blocks):
             behind = self.program.blocks[number + 1 : number + 2]
             if block is not first:
@@ -222,8 +223,10 @@ class Function:
                 self.lines.add('__asm__("" : "+r"(budget)); /* whence control comes does not matter */')
                 self.look()
                 self.label(f"{self.labels[block.name]}_turn")
-            self.views.clear()
-            self.places.clear()
+            above = [kept[name] for name in self.ranges.dominators[block.name] if name in kept]
+            self.views = {key: view for views, _ in above for key, view in views.items()}
+            self.places = {key: place for _, places in above for key, place in places.items()}
+            kept[block.name] = self.views, self.places
             self.ranges.enter(block)
             self.intervals.enter(block)
             for step in block.steps:

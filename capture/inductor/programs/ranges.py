@@ -8,7 +8,7 @@ In: a program, and where its writer stands. Out: proofs of differences:
 
 A fact is ``left - right <= bound``, where both are roots: nodes, names of sizes, or None, which is zero. Facts come
 from the branches that lead to a block, from counters (which only rise, or only fall), and from what tests have found
-before in the block. A proof adds up facts along the shortest path.
+before, in the block or on every way to it. A proof adds up facts along the shortest path.
 """
 
 from __future__ import annotations
@@ -60,8 +60,11 @@ class Ranges:
         self.home = {node: block.name for block in program.blocks for node in (*block.parameters, *block.steps)}
         self.always = [fact for facts in (_of_steps(program), _of_counters(program)) for fact in facts]
         self.here: list[Fact] = []
+        self.tested: dict[str, list[Fact]] = {}  # what tests have found, by block
+        self.new: list[Fact] = []  # those of this block
 
     def enter(self, block: Block) -> None:
+        self.tested[block.name] = self.new = list[Fact]()
         above = self.dominators[block.name]
 
         def is_defined(root: Root) -> bool:
@@ -69,11 +72,12 @@ class Ranges:
 
         self.here = [fact for fact in self.always if is_defined(fact[0]) and is_defined(fact[1])]
         for name in above:
-            self.here += _on_entry(self.program, name)
+            self.here += (*_on_entry(self.program, name), *self.tested.get(name, ()))
 
     def add(self, left: Term, right: Term, bound: int) -> None:
-        """From here on in the block ``left - right <= bound``."""
-        self.here.append((left[0], right[0], bound + right[1] - left[1]))
+        """From here on, in the block and where control comes only by way of it, ``left - right <= bound``."""
+        self.new.append((left[0], right[0], bound + right[1] - left[1]))
+        self.here.append(self.new[-1])
 
     def equate(self, left: Root, right: Term) -> None:
         """Two names of one value."""

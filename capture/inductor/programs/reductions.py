@@ -222,6 +222,36 @@ def _identity(name: str, dtype: np.dtype) -> Any:
 
 
 # Matrix products --------------------------------------------------------------------------------------------------
+LONG = 64
+"""Elements from which on a sum of products is worth a call."""
+
+_DOT = """\
+/* A long sum of products, in four vectors: one would wait for itself. */
+typedef {T} {T}_vector __attribute__((vector_size(32), aligned(sizeof({T}))));
+
+static __attribute__((noinline, optimize("O2,fp-contract=fast"))) {T} dot_{T}(const {T} *a, const {T} *b, i64 count)
+{
+    enum { WIDTH = 32 / sizeof({T}) };
+    {T}_vector sums[4] = {{0}};
+    i64 at = 0;
+    for (; at + 4 * WIDTH <= count; at += 4 * WIDTH) {
+        const {T}_vector *x = (const {T}_vector *)(a + at), *y = (const {T}_vector *)(b + at);
+        sums[0] += x[0] * y[0];
+        sums[1] += x[1] * y[1];
+        sums[2] += x[2] * y[2];
+        sums[3] += x[3] * y[3];
+    }
+    const {T}_vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    {T} total = 0;
+    for (int lane = 0; lane < WIDTH; lane++)
+        total += sum[lane];
+    for (; at < count; at++)
+        total += a[at] * b[at];
+    return total;
+}
+"""
+
+
 def write_matmul(function: Function, step: Node) -> None:
     left, right = (function.in_memory(node) for node in step.args)
     dtype = step.type.dtype
@@ -274,7 +304,14 @@ class _Product:
             self.dot(target.element(places), "row", "column")
 
     def dot(self, target: str, row: str, column: str) -> None:
+        """One sum of products; where it is long, in several vectors side by side."""
         lines = self.function.lines
+        steps = self.left.strides[-1], self.right.strides[0]
+        is_long = not self.inner.isdigit() or int(self.inner) >= LONG
+        if steps == ("1", "1") and self.ctype in ("f32", "f64") and is_long:
+            self.function.help({f"1_dot_{self.ctype}": _DOT.replace("{T}", self.ctype)})
+            first = f"&{self.a(row, '0')}, &{self.b('0', column)}, {self.inner}"
+            lines.add(f"if ({self.inner} >= {LONG})", f"    {target} = dot_{self.ctype}({first});", "else")
         with lines.block():
             lines.add(f"{self.ctype} state = 0;", "#pragma omp simd reduction(+:state)")
             with self.loop("place", self.inner):
