@@ -8,6 +8,7 @@ import numbers as abstract
 import operator
 import os
 import random
+import sys
 import typing
 import warnings
 import weakref
@@ -527,3 +528,25 @@ def test_functions_live_as_long_as_their_variables(function, argument):
 
 def late(x):
     return lambda: x + 1
+
+
+LONG = 3**20_000
+ON_LONG = ["str(n)", "f'{n}'", "f'{n:d}'", "n // 7", "divmod(n, 10)", "'%d' % n", "int('1' * 9_000)"]
+
+
+@pytest.fixture(params=[0, 4300])
+def most_digits(request):
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(request.param)
+    yield
+    sys.set_int_max_str_digits(before)
+
+
+@pytest.mark.parametrize("expression", ON_LONG)
+def test_very_long_numbers_are_written_read_and_divided_by_python(expression, most_digits):
+    namespace = {"np": np, "n": LONG}
+    exec(f"def function(x):\n    y = x * 2\n    return y + 1, {expression}", namespace)
+    run = captured(namespace["function"])
+    run(numbers(3))
+    assert run.graphs >= 1
+    assert "so many digits" in str(run.breaks)

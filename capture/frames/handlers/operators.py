@@ -9,7 +9,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.handlers.table import opcode
 from capture.frames.values import operations, protocols
 from capture.frames.values.base import NotConcrete, Value
-from capture.frames.values.constants import Constant, formats_itself
+from capture.frames.values.constants import Constant, attempt, formats_itself
 from capture.frames.values.exceptions import ExceptionValue, raised
 from capture.frames.values.instances import Instance
 from capture.frames.values.keys import Lacks
@@ -113,7 +113,7 @@ def _converted(tracer: Tracer, value: Value, conversion: str | None) -> Value:
             return found
     if isinstance(value, ExceptionValue) and conversion is not None:
         return Constant(value.text(tracer, CONVERSIONS[conversion]))
-    return Constant(CONVERSIONS[conversion](_text(tracer, value)))
+    return Constant(attempt(CONVERSIONS[conversion], (_text(tracer, value),), {}, conversion or "format"))
 
 
 @opcode("FORMAT_VALUE", pops=lambda arg: 1 + arg.has_spec)

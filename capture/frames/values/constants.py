@@ -32,6 +32,8 @@ PLAIN = frozenset({*NUMBERS, str, bytes, type(None), type(Ellipsis), type(NotImp
 SIZED = (str, bytes, range, frozenset)
 LARGEST_BITS = 1 << 14
 LARGEST_LENGTH = 1 << 16
+LONG_NUMBER = 1 << 13
+"""Bits of a number, and digits of a text, from which CPython may divide, write or read it by Python code."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -241,8 +243,22 @@ def compute(symbol: str, *values: Any) -> Any:
     return attempt(OPERATORS[symbol], values, {}, symbol)
 
 
+QUICK = frozenset({*OPERATORS.values()} - {operator.floordiv, operator.mod, operator.pow})
+"""Operators that remain C code however long a number is."""
+
+
+def _is_long(value: Any, is_text: bool) -> bool:
+    if type(value) in (tuple, list):
+        return any(_is_long(item, is_text) for item in value)
+    if type(value) is int:
+        return value.bit_length() > LONG_NUMBER
+    return is_text and type(value) in (str, bytes) and len(value) > LONG_NUMBER
+
+
 def attempt(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], words: str) -> Any:
     """Call something that has no effects; a break where it raises or warns, so that it does so at its place."""
+    if function not in QUICK and any(_is_long(arg, function is int) for arg in args):
+        raise GraphBreak(f"{words} of a number with so many digits is left to Python", "size")
     try:
         with raised(), np.errstate(all="raise", under="ignore"):
             return function(*args, **kwargs)
