@@ -78,7 +78,8 @@ def line(report: Report) -> str:
     return (
         f"{start}; {report.frames:8} frames {report.skipped:6.1%} skipped ({figures['generators']} generators,"
         f" {figures['bodies']} bodies, {figures['plain_rests']} of {figures['plain_rests'] + figures['rests']} rests"
-        f" plain); {figures['executed']} instructions, {report.symbolic:6.1%} symbolic; {figures['seconds']} s for"
+        f" plain); {figures['executed']} instructions, {report.symbolic:6.1%} symbolic; {figures['operations']}"
+        f" operations in {figures['graphs']} graphs, run {figures['operations run']} times; {figures['seconds']} s for"
         f" {figures['plain seconds']}"
     )
 
@@ -96,7 +97,8 @@ def summary(reports: list[Report]) -> str:
         words += (
             f"; {frames} frames, {total['plain'] / frames:.1%} skipped (at most {MOST_SKIPPED:.0%}),"
             f" {total['generators']} of generators, {total['bodies']} of bodies; {total['executed']} instructions,"
-            f" {total['evaluated'] / max(total['executed'], 1):.1%} symbolic (at least {LEAST_SYMBOLIC:.0%})"
+            f" {total['evaluated'] / max(total['executed'], 1):.1%} symbolic (at least {LEAST_SYMBOLIC:.0%});"
+            f" {total['operations']} operations in {total['graphs']} graphs, run {total['operations run']} times"
         )
     return words
 

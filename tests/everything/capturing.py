@@ -1,6 +1,7 @@
 """Every frame goes through the tracer: the hook armed for all code but our own, whether there is array work or not.
 
-In: code between ``begin`` and ``end``. Out: what the hook counted, and why regions ended.
+In: code between ``begin`` and ``end``. Out: what the hook counted, how many operations graphs
+have and how often they ran, and why regions ended.
 
 >>> mode = Capturing()
 >>> mode.begin(), run_test(), mode.end()
@@ -19,7 +20,7 @@ from typing import Any
 from capture import config
 from capture.backends import eager
 from capture.frames import frontend, hook
-from capture.frames.settings import Runner, Settings
+from capture.frames.settings import Backend, Runner, Settings
 from capture.frames.values.binding import why_not_inline
 from capture.ir.graph import Graph
 from tests.everything.counting import LEFT_OUT
@@ -35,6 +36,8 @@ class Capturing:
         self.keeps = "EVERYTHING_REASONS" in os.environ  # what is kept alive for them may change outcomes
         self.variants: list[hook.Variant] = []
         self.plain: Counter[str] = Counter()
+        self.totals = Counter(graphs=0, operations=0, **{"operations run": 0})
+        self.backend = counting(self.totals)
         hook.set_nested(False)
         hook.set_callbacks(self._miss, is_wanted)
 
@@ -46,7 +49,7 @@ class Capturing:
 
     def figures(self) -> dict[str, Any]:
         hook.set_callbacks(None, None)
-        found: dict[str, Any] = dict(hook.counts())
+        found: dict[str, Any] = {**hook.counts(), **self.totals}
         if self.keeps:
             found["reasons"] = self._reasons().most_common(MOST_REASONS)
             found["left plain"] = self.plain.most_common(MOST_REASONS)
@@ -55,7 +58,7 @@ class Capturing:
     def _miss(self, entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
         settings = vars(entry).get("settings")
         if settings is None:
-            settings = entry.settings = Settings(quietly, options=OPTIONS, judge=self._judge, always=True)
+            settings = entry.settings = Settings(self.backend, options=OPTIONS, judge=self._judge, always=True)
         variant = frontend.compile_call(entry, arguments, settings)
         if variant is None and self.keeps:
             self.plain[f"{why_not_inline(entry.code) or 'limit'}: {entry.code.co_qualname}"] += 1
@@ -85,15 +88,23 @@ def is_wanted(code: CodeType) -> bool:
     return not code.co_filename.startswith(LEFT_OUT)
 
 
-def quietly(graph: Graph, examples: tuple[Any, ...]) -> Runner:
-    """The eager backend; the Python code that it runs is not the program's."""
-    run = eager(graph, examples)
+def counting(totals: Counter[str]) -> Backend:
+    """The eager backend; the Python code that it runs is not the program's. Operations and their runs are counted."""
 
-    def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
-        hook.begin_quiet()
-        try:
-            return run(*inputs)
-        finally:
-            hook.end_quiet()
+    def quietly(graph: Graph, examples: tuple[Any, ...]) -> Runner:
+        run, size = eager(graph, examples), len(graph.calls)
+        totals["graphs"] += 1
+        totals["operations"] += size
 
-    return run_quietly
+        def run_quietly(*inputs: Any) -> tuple[Any, ...] | None:
+            hook.begin_quiet()
+            try:
+                found = run(*inputs)
+            finally:
+                hook.end_quiet()
+            totals["operations run"] += 0 if found is None else size
+            return found
+
+        return run_quietly
+
+    return quietly

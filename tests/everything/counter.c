@@ -1,4 +1,4 @@
-/* Counts the instructions that Python executes.
+/* Counts the instructions that Python executes in this thread: sys.monitoring tells of all of them.
 
    In: weigh(code) -> bytes, asked once per code object: what executing the instruction at each code unit counts for.
    Out: a total. From 3.12 on `count` is the callback of sys.monitoring's INSTRUCTION event; before, `trace` makes it
@@ -15,6 +15,7 @@
 static PyObject *weigh;
 static Py_ssize_t extra_index = -1;
 static unsigned long long total;
+static unsigned long thread;
 
 static void
 drop(void *weights)
@@ -44,6 +45,9 @@ add(PyObject *code, Py_ssize_t unit)
 static PyObject *
 count(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
+    if (PyThread_get_thread_ident() != thread) {
+        Py_RETURN_NONE;
+    }
     if (nargs != 2 || add(args[0], PyLong_AsSsize_t(args[1]) / 2) < 0) {
         return NULL;
     }
@@ -79,6 +83,7 @@ static PyObject *
 set_weigh(PyObject *module, PyObject *callback)
 {
     Py_XSETREF(weigh, Py_NewRef(callback));
+    thread = PyThread_get_thread_ident();
     Py_RETURN_NONE;
 }
 

@@ -40,6 +40,11 @@ class Module(NamedTuple):
     kind: str
     name: str
 
+    @property
+    def file(self) -> str:
+        """The name without the pattern that says which of its tests."""
+        return self.name.partition(":")[0]
+
 
 def cpython() -> list[Module]:
     """Those that this Python ships."""
