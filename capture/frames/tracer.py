@@ -40,7 +40,7 @@ from capture.frames.sources import Argument, Cell, ClosureCell, Contents, Global
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
-from capture.frames.values import binding, calls, exceptions, numbers, operations
+from capture.frames.values import binding, calls, exceptions, number_calls, numbers, operations
 from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, graph_value, only_element
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt, formats_itself
@@ -616,7 +616,7 @@ class Tracer:
             return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
         if not _is_of_numbers(callee.value, found):
             return None
-        ruled = numbers.call(self, callee.value, found, {})
+        ruled = number_calls.call(self, callee.value, found, {})
         return ruled or numbers.in_the_graph(self, lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
 
     apart = compute_apart

@@ -25,6 +25,7 @@ from capture.frames.values import (
     instances,
     library,
     lookup,
+    number_calls,
     numbers,
     protocols,
     streams,
@@ -483,7 +484,7 @@ def call_known(
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
-        found = numbers.call(tracer, function, args, kwargs)
+        found = number_calls.call(tracer, function, args, kwargs)
         if found is None:
             found = protocols.call(tracer, function, args, kwargs)
         if found is not None:

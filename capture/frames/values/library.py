@@ -21,7 +21,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.guards import CodeIs, IsObject
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import TypeAttribute
-from capture.frames.values import abstract, numbers, streams
+from capture.frames.values import abstract, number_calls, streams
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, entries_of
@@ -94,7 +94,7 @@ def _extreme(function: Callable[..., Any]) -> Row:
         if not items and default is not None and len(values) == 1:
             return default
         if isinstance(key, Constant) and key.value is None:
-            found = numbers.call(tracer, function, [item.real(tracer) for item in items], {})
+            found = number_calls.call(tracer, function, [item.real(tracer) for item in items], {})
             if found is not None:
                 return found
         keys = _keys(tracer, items, key)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -37,8 +37,6 @@ from capture.ir.shapes import (
     gt,
     le,
     lt,
-    maximum,
-    minimum,
     modulo,
     multiply,
     ne,
@@ -140,12 +138,21 @@ class NumberValue(Value):
         raise GraphBreak(f"a branch on {self.describe()}, which changes from call to call", "number")
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        raise Specialise(self.sources)
+        if (self.python, name) in PARTS:
+            return PARTS[self.python, name](self)
+        if (self.python, name) in METHODS:
+            return tracer.method(self, name)
+        return self.concrete(tracer)
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if args or kwargs:
+            return super().call_method(tracer, name, args, kwargs)
+        return METHODS[self.python, name](self)
 
     def iterate(self, tracer: Tracer) -> Value:
         raise Failed(TypeError(f"{self.python.__name__!r} object is not iterable"), "iteration", exact=True)
 
-    def concrete(self, tracer: Tracer) -> Any:
+    def concrete(self, tracer: Tracer) -> NoReturn:
         changing = tracer.changing
         if all(source in changing and changing.had_its_share(source) for source in self.sources):
             raise GraphBreak(f"the value of {self.describe()}, which changes from call to call, is needed", "number")
@@ -246,7 +253,7 @@ def _is_narrow(type: Any) -> bool:
 
 
 # Python's arithmetic ------------------------------------------------------------------------------------------------
-class _Operand:
+class Operand:
     """What the rules below see: a Python type, and for ints the range (None: any) and the size expression, if any."""
 
     def __init__(self, value: Value) -> None:
@@ -285,10 +292,10 @@ class _Operand:
         return self.python is float or (self.range is not None and is_within(self.range, EXACT_INTS))
 
 
-def _ends(function: Callable[[int, int], int]) -> Callable[[_Operand, _Operand], Range | None]:
+def _ends(function: Callable[[int, int], int]) -> Callable[[Operand, Operand], Range | None]:
     """The range of a result that is smallest and largest at ends of the operands' ranges."""
 
-    def bounds(left: _Operand, right: _Operand) -> Range | None:
+    def bounds(left: Operand, right: Operand) -> Range | None:
         if left.range is None or right.range is None:
             return None
         found = [function(a, b) for a in left.range for b in right.range]
@@ -297,14 +304,14 @@ def _ends(function: Callable[[int, int], int]) -> Callable[[_Operand, _Operand],
     return bounds
 
 
-def _remainders(left: _Operand, right: _Operand) -> Range | None:
+def _remainders(left: Operand, right: Operand) -> Range | None:
     if right.range is None:
         return None
     low, high = right.range
     return min(low + 1, 0), max(high - 1, 0)
 
 
-def _quotients(left: _Operand, right: _Operand) -> Range | None:
+def _quotients(left: Operand, right: Operand) -> Range | None:
     """A divisor that is an int makes nothing larger, but may turn it round."""
     if right.constant is not None:
         return _ends(operator.floordiv)(left, right)
@@ -314,11 +321,11 @@ def _quotients(left: _Operand, right: _Operand) -> Range | None:
     return -largest - 1, largest
 
 
-def _masked(left: _Operand, right: _Operand) -> Range:
+def _masked(left: Operand, right: Operand) -> Range:
     return 0, right.constant
 
 
-def _as_wide(left: _Operand, right: _Operand) -> Range | None:
+def _as_wide(left: Operand, right: Operand) -> Range | None:
     """No bit is set, or differs from the sign, beyond those of the operands."""
     if left.range is None or right.range is None:
         return None
@@ -327,11 +334,11 @@ def _as_wide(left: _Operand, right: _Operand) -> Range | None:
     return (0 if min(ends) >= 0 else -limit), limit - 1
 
 
-def _always(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
+def _always(tracer: Tracer, left: Operand, right: Operand) -> bool:
     return True
 
 
-def _divides(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
+def _divides(tracer: Tracer, left: Operand, right: Operand) -> bool:
     if right.constant is not None:
         return bool(right.constant != 0)
     if right.bounds is not None and (right.bounds[0] > 0 or right.bounds[1] < 0):
@@ -339,12 +346,12 @@ def _divides(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
     return right.size is not None and tracer.sizes.answer(ne(right.size, 0))
 
 
-def _masks(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
+def _masks(tracer: Tracer, left: Operand, right: Operand) -> bool:
     return left.is_int and right.python is int and right.constant is not None and right.constant >= 0
 
 
-def _shifts(tracer: Tracer, left: _Operand, right: _Operand) -> bool:
-    return right.python is int and right.constant is not None and 0 <= right.constant <= FARTHEST_SHIFT
+def _shifts(tracer: Tracer, left: Operand, right: Operand) -> bool:
+    return right.python is int and right.range is not None and is_within(right.range, (0, FARTHEST_SHIFT))
 
 
 FARTHEST_SHIFT = 1 << 10
@@ -365,7 +372,7 @@ INTEGRAL: Mapping[str, tuple[Callable[..., bool], Callable[..., Range | None]]] 
 }
 """Operators that give ints of ints: when they cannot raise, and the range of the result."""
 
-FLOATING: Mapping[str, Callable[[Any, _Operand, _Operand], bool]] = {
+FLOATING: Mapping[str, Callable[[Any, Operand, Operand], bool]] = {
     "+": _always, "-": _always, "*": _always, "/": _divides, "//": _divides, "%": _divides,
 }  # fmt: skip
 """Operators that give a float: when they cannot raise."""
@@ -382,10 +389,11 @@ def _masked_size(size: Any, mask: Any) -> Any:
 
 SIZES: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: add((a, b)), "-": lambda a, b: add((a, multiply(b, -1))), "*": multiply,
-    "//": floordiv, "%": modulo, "&": _masked_size, "<<": lambda a, b: multiply(a, 1 << b),
-    ">>": lambda a, b: floordiv(a, 1 << b),
+    "//": floordiv, "%": modulo, "&": _masked_size,
+    "<<": lambda a, b: multiply(a, 1 << b) if isinstance(b, int) else None,
+    ">>": lambda a, b: floordiv(a, 1 << b) if isinstance(b, int) else None,
 }  # fmt: skip
-"""Operators that give sizes of sizes."""
+"""Operators that give sizes of sizes, if they do."""
 
 
 def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
@@ -414,7 +422,7 @@ def in_the_graph(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value | 
 
 
 def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | None:
-    a, b = _Operand(left), _Operand(right)
+    a, b = Operand(left), Operand(right)
     function, parts = OPERATORS[symbol], (left, right)
     sized = a.size is not None and b.size is not None
     if symbol in COMPARISONS:
@@ -435,7 +443,7 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
     return None
 
 
-def _span(symbol: str, a: _Operand, b: _Operand) -> Span | None:
+def _span(symbol: str, a: Operand, b: Operand) -> Span | None:
     """Bounds of a float: rounding keeps order, so that they are computed as the float itself is."""
     if symbol not in MONOTONE or a.bounds is None or b.bounds is None:
         return None
@@ -445,7 +453,7 @@ def _span(symbol: str, a: _Operand, b: _Operand) -> Span | None:
     return None if any(map(math.isnan, found)) else (min(found), max(found))
 
 
-def _size(symbol: str, a: _Operand, b: _Operand) -> Any:
+def _size(symbol: str, a: Operand, b: Operand) -> Any:
     """The result as a size; None where it is none, or grows too large to reason about."""
     try:
         size = SIZES[symbol](a.size, b.size) if symbol in SIZES else None
@@ -466,15 +474,22 @@ def _is_moderate(size: Any) -> bool:
 
 
 LARGEST_POWER = 8
+LARGEST_EXPONENT, LARGEST_BASE = 64, 1 << 16
+"""Of a number that is known to an int that changes but is known to be small."""
 
 
-def _power(tracer: Tracer, a: _Operand, b: _Operand, parts: Sequence[Value]) -> Value | None:
+def _power(tracer: Tracer, a: Operand, b: Operand, parts: Sequence[Value]) -> Value | None:
     """A small power of an int, a size to a float that is known (``d ** -0.5``), what decays (``0.99 ** n``), a sign."""
     if type(a.constant) is float and 0 < abs(a.constant) <= 1 and b.python is int and b.range and b.range[0] >= 0:
         span = (0.0 if a.constant > 0 else -1.0, 1.0)
         return NumberValue(a.constant**b.example, function=operator.pow, parts=parts, span=span)
-    if type(a.constant) is int and abs(a.constant) <= 1 and b.python is int and b.range and b.range[0] >= 0:
-        return NumberValue(a.constant**b.example, (-1, 1), function=operator.pow, parts=parts)
+    if type(a.constant) is int and b.python is int and b.range and b.range[0] >= 0:
+        if abs(a.constant) <= 1:
+            return NumberValue(a.constant**b.example, (-1, 1), function=operator.pow, parts=parts)
+        if b.range[1] <= LARGEST_EXPONENT and abs(a.constant) <= LARGEST_BASE:
+            largest = abs(a.constant) ** b.range[1]
+            bounds = (1 if a.constant > 0 else -largest, largest)
+            return NumberValue(a.constant**b.example, bounds, function=operator.pow, parts=parts)
     if a.size is None or not a.fits_float:
         return None
     if b.python is int and b.constant is not None and 1 <= b.constant <= LARGEST_POWER:
@@ -508,66 +523,38 @@ def unary(tracer: Tracer, symbol: str, value: NumberValue) -> Value:
     return NumberValue(function(value.example), bounds, value.single, function=function, parts=(value,), size=size)
 
 
-def _absolute(value: NumberValue) -> Value:
-    bounds = value.range and (0, max(map(abs, value.range)))
-    size = value.size
-    if size is not None and (value.range is None or value.range[0] < 0):
-        size = maximum(size, multiply(size, -1))
-    return NumberValue(abs(value.example), bounds, value.single, function=abs, parts=(value,), size=size)
+# Parts and methods ------------------------------------------------------------------------------------------------
+def _bits(count: Callable[[int], int]) -> Rule:
+    """``n.bit_length()`` and ``n.bit_count()``: no more than the longer one of the ends of its range has."""
+
+    def rule(value: NumberValue) -> Value:
+        bounds = value.range and (0, max(number.bit_length() for number in value.range))
+        return NumberValue(count(value.example), bounds, function=count, parts=(value,))
+
+    return rule
 
 
-def _float(value: NumberValue) -> Value | None:
-    if value.python is float:
-        return value
-    if value.range is None or not is_within(value.range, EXACT_INTS):
-        return None
-    return NumberValue(float(value.example), function=float, parts=(value,))
+def _is_integer(value: NumberValue) -> Value:
+    return NumberValue(value.example.is_integer(), function=float.is_integer, parts=(value,))
 
 
-def _int(value: NumberValue) -> Value | None:
-    return value if value.python is int else None
+Rule = Callable[[NumberValue], Value]
 
+PARTS: Mapping[tuple[type, str], Rule] = {
+    (int, "real"): lambda value: value,
+    (int, "imag"): lambda value: Constant(0),
+    (int, "numerator"): lambda value: value,
+    (int, "denominator"): lambda value: Constant(1),
+    (float, "real"): lambda value: value,
+    (float, "imag"): lambda value: Constant(0.0),
+}
+"""Attributes of a number, whatever it is."""
 
-CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {
-    abs: _absolute, float: _float, int: _int, round: _int, operator.index: _int, math.floor: _int, math.ceil: _int,
-    math.trunc: _int,
-}  # fmt: skip
-"""Builtins on one number that cannot raise; None where they can."""
-
-
-def _root(tracer: Tracer, value: NumberValue) -> Value | None:
-    """``math.sqrt`` of a size that is not negative."""
-    if value.size is None or value.range is None or not is_within(value.range, EXACT_INTS):
-        return None
-    if not tracer.sizes.answer(ge(value.size, 0)):
-        return None
-    return NumberValue(math.sqrt(value.example), function=math.sqrt, parts=(value,))
-
-
-EXTREMES: Mapping[Any, Callable[..., Any]] = {min: minimum, max: maximum}
-
-
-def _extreme(function: Any, args: Sequence[Value]) -> Value | None:
-    """``min`` and ``max`` of sizes."""
-    operands = [_Operand(arg) for arg in args]
-    if len(args) < 2 or any(operand.size is None or operand.python is not int for operand in operands):
-        return None
-    size = EXTREMES[function](*(operand.size for operand in operands))
-    if isinstance(size, int):
-        return Constant(size)
-    return NumberValue(function(*(operand.example for operand in operands)), function=function, parts=args, size=size)
-
-
-def call(tracer: Tracer, function: Any, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
-    """A call on a number that changes; None if there is no rule for it."""
-    numbers = [arg for arg in args if isinstance(arg, NumberValue)]
-    if not numbers or kwargs or len(numbers) + sum(isinstance(arg, Constant) for arg in args) < len(args):
-        return None
-    if function in EXTREMES:
-        return _extreme(function, args)
-    if function is math.sqrt and len(args) == 1:
-        return _root(tracer, numbers[0])
-    rule = CALLS.get(function)
-    if rule is None or kwargs or len(args) != 1 or not isinstance(args[0], NumberValue) or args[0].python is bool:
-        return None
-    return rule(args[0])
+METHODS: Mapping[tuple[type, str], Rule] = {
+    (int, "bit_length"): _bits(int.bit_length),
+    (int, "bit_count"): _bits(int.bit_count),
+    (int, "conjugate"): lambda value: value,
+    (float, "conjugate"): lambda value: value,
+    (float, "is_integer"): _is_integer,
+}
+"""Methods that take nothing and cannot raise."""
