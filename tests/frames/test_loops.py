@@ -19,6 +19,7 @@ LOOPS = {
     **dict.fromkeys(("inside", "aliased"), 0),  # which of two objects something is
     **dict.fromkeys(("bigint", "mixtype", "ones_bc", "uint"), 0),  # numbers and calls that programs do not have
     "whileelse": 2,
+    "flag": 2,  # the loop, and what makes a Python bool of a scalar
     "enum": 4,
     "two_loops": 3,
     "inside2": 6,

@@ -11,7 +11,6 @@ made function: C is not to be blamed for it.
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import math
 import os
 import tempfile
@@ -76,9 +75,7 @@ def _library(name: str, dtype: str) -> ctypes.CDLL:
 
     os.environ.setdefault("GOMP_SPINCOUNT", "20000")  # its idle threads are not to slow the next contender
     found = toolchain.find()
-    threaded = dataclasses.replace(
-        found, flags=(*found.flags, "-fopenmp"), libraries=("-lgomp", *found.libraries), stages=()
-    )
+    threaded = found._replace(flags=(*found.flags, "-fopenmp"), libraries=("-lgomp", *found.libraries), stages=())
     source = "\n".join(
         [f"#define REAL {REAL[dtype]}", (FOLDER / "common.h").read_text(), (FOLDER / f"{name}.c").read_text()]
     )
