@@ -26,7 +26,7 @@ ONE_VARIANT = {
         x.reshape((x.shape[1], -1))
         x.reshape(tuple(reversed(x.shape)))
         x.ravel() + np.arange(x.size)
-        x.flatten(), x.T.flatten(), x.T.reshape(-1)
+        x.flatten(), x.T.flatten(), (x + 1).T.flatten()
         x[:, None, :] - x[None, :, :]
         np.moveaxis(x[None], 0, -1), np.swapaxes(x, 0, 1), np.rot90(x)
     """,
@@ -117,6 +117,8 @@ TOLD_APART = {  # by NumPy or by the expression itself: variants under dynamic=T
     "np.pad(x, ((2, 3), (0, 0)), mode='reflect')": 3,  # of nothing, and of one row
     "np.ravel(x.T)": 3,  # a view of one row or none, else a copy
     "np.ascontiguousarray(x.T)": 3,
+    "x.T.reshape(-1)": 3,
+    "(x + 1).T.reshape(-1)": 2,  # a view of one row; of none it cannot be seen
     "np.histogram(x, bins=4)[0]": 2,  # of nothing: between 0 and 1
     "np.tile(x, 2)": 2,  # of nothing: a view
     "x.squeeze()": 2,  # one row has fewer axes

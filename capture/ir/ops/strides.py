@@ -196,18 +196,25 @@ def copies_on_reshape(base: ArrayType, shape: Sequence[Size], node: Any = None) 
     if 0 in base.shape or (base.layout is not None and base.layout.is_c):
         return False
     strides = dense_strides(base) or (strides_of(node) if node is not None else None)
-    verdicts = [
-        _nests(base, strides, one, other)
-        for axes, _ in reshape_groups(base.shape, shape)
-        for one, other in pairwise(axes)
-    ]
-    if False in verdicts:
-        if any(same(one, other) for one, other in _chances(base.shape, shape)):
-            raise UnknownSize(
-                "sizes that happen to be equal, so that nothing is copied, must be known", *base.shape, *shape
-            )
-        return True
-    return None if None in verdicts else False
+    pairs = (pair for axes, _ in reshape_groups(base.shape, shape) for pair in pairwise(axes))
+    verdict: bool | None = True
+    for one, other in pairs:
+        nests = _nests(base, strides, one, other)
+        if nests is False:
+            if any(same(one, other) for one, other in _chances(base.shape, shape)):
+                raise UnknownSize(
+                    "sizes that happen to be equal, so that nothing is copied, must be known", *base.shape, *shape
+                )
+            return None if _may_be_read_only(node) and any(same(size, 0) for size in base.shape) else True
+        verdict = verdict and nests
+    return None if verdict is None else False
+
+
+def _may_be_read_only(node: Any) -> bool:
+    """Whether views of a node may refuse writes: where there are no elements that alone tells a view from a copy."""
+    while node is not None and node.kind == "call" and node.op.is_view and "readonly" not in node.op.tags:
+        node = node.args[0]
+    return node is not None and (node.kind != "call" or "readonly" in node.op.tags)
 
 
 def _chances(old: Sequence[Size], new: Sequence[Size]) -> Iterator[tuple[Size, Size]]:
@@ -222,8 +229,7 @@ def _nests(base: ArrayType, strides: Sequence[Size] | None, one: int, other: int
     if strides is not None:
         if strides[one] == strides[other] * base.shape[other]:
             return True
-        known = is_static((strides[one], strides[other], base.shape[other]))
-        return False if known and _move(base, one, other) else None
+        return None if not _move(base, one, other) or _touch(base, strides, one, other) else False
     if base.layout is None:
         return None
     outer, inner = base.layout.ranks[one], base.layout.ranks[other]
@@ -232,9 +238,21 @@ def _nests(base: ArrayType, strides: Sequence[Size] | None, one: int, other: int
     return None if outer > inner > 0 or not _move(base, one, other) else False
 
 
+def _touch(base: ArrayType, strides: Sequence[Size], one: int, other: int) -> bool:
+    """Whether two axes that move nest; in dense memory: whether those that lie between them have one element."""
+    ranks = base.layout.ranks if base.layout is not None and base.layout.dense else (0,) * base.ndim
+    outer, inner = ranks[one], ranks[other]
+    if not outer or not inner:
+        return same(strides[one], strides[other] * base.shape[other])
+    between = (size for size, rank in zip(base.shape, ranks, strict=True) if inner < rank < outer)
+    return outer > inner and all(same(size, 1) for size in between)
+
+
 def _move(base: ArrayType, *axes: int) -> bool:
-    """Whether all of the axes have several elements: an axis of one nests in any other."""
-    return all(at_least(base.shape[axis], 2) for axis in axes)
+    """Whether none of the axes has one element: such an axis nests in any other. Whether nothing is copied or looked at
+    is all the same.
+    """
+    return not any(same(base.shape[axis], 1) for axis in axes)
 
 
 def reshaped_layout(base: ArrayType, shape: Sequence[Size]) -> Layout | None:

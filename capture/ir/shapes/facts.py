@@ -19,6 +19,7 @@ size with a divisor that is known to be zero raises ``ZeroDivisionError``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
@@ -157,27 +158,25 @@ class Facts:
         several divisions or extremes is kept: proofs about it are long, and there hardly ever is one.
         """
         relations = tuple(dict.fromkeys(relations))
-        kept = {relation for part in _parts(relations, self.relations) for relation in self._minimal(part, example)}
-        return tuple(relation for relation in relations if relation in kept)
+        everything = (*self.relations, *relations)
+        alone = _equal_to_what_nothing_else_is_about(everything)
+        plain = [relation for relation in relations if relation not in alone and _has_few_parts(relation)]
+        sure = set() if example is None else set(witness.needed(plain, everything, example))
+        kept = {relation for part in _parts(plain, self.relations) for relation in self._minimal(part, sure)}
+        return tuple(relation for relation in relations if relation in kept or relation not in plain)
 
-    def _minimal(self, relations: Sequence[Relation], example: Mapping[str, int] | None) -> Sequence[Relation]:
-        plain = dict.fromkeys(filter(_has_few_parts, relations))
-        sure: set[Relation] = set()
-        if example is not None:
-            sure.update(witness.needed(plain, (*self.relations, *relations), example))
-            if sure.issuperset(plain):
-                return relations
+    def _minimal(self, relations: Sequence[Relation], sure: set[Relation]) -> Sequence[Relation]:
+        if sure.issuperset(relations):
+            return relations
         needed: list[Relation] = []
         before = [self]
         for relation in relations:
-            if relation in sure or relation not in plain or not before[-1].implied(relation):
+            if relation in sure or not before[-1].implied(relation):
                 needed.append(relation)
-                before.append(before[-1].learn(relation) if relation in plain else before[-1])
+                before.append(before[-1].learn(relation))
         kept: list[Relation] = []
         for relation, facts in zip(reversed(needed), reversed(before[:-1]), strict=True):
-            others = filter(plain.__contains__, kept)
-            surely = relation in sure or relation not in plain
-            if surely or not reduce(Facts.learn, others, facts).implied(relation):
+            if relation in sure or not reduce(Facts.learn, kept, facts).implied(relation):
                 kept.insert(0, relation)
         return kept
 
@@ -346,6 +345,21 @@ MOST_PARTS = 1
 def _has_few_parts(relation: Relation) -> bool:
     parts = {atom for atom in atoms(relation.left, relation.right) if not isinstance(atom, Symbol)}
     return len(parts) <= MOST_PARTS
+
+
+def _equal_to_what_nothing_else_is_about(relations: Sequence[Relation]) -> frozenset[Relation]:
+    """Equalities with a symbol that is in no other relation: they follow from none, and none is proved by them.
+
+    >>> n, m, k = map(Symbol, "nmk")
+    >>> [str(relation) for relation in _equal_to_what_nothing_else_is_about([eq(n, m), eq(m, k), le(1, m), le(n, 3)])]
+    ['m == k']
+    """
+    often: Counter[Size] = Counter(symbol for relation in relations for symbol in relation.symbols)
+    return frozenset(
+        relation
+        for relation in relations
+        if relation.op == "==" and any(often[side] == 1 for side in (relation.left, relation.right))
+    )
 
 
 def _parts(relations: Iterable[Relation], facts: Iterable[Relation]) -> Iterator[list[Relation]]:
