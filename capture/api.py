@@ -78,6 +78,7 @@ def compile(
         fullgraph=fullgraph,
         dynamic=dynamic,
         options=config.with_options({**(options or {}), **OPTIONS_OF_MODES.get(mode, {})}),
+        made=_keep_rest,
     )
     return _compiled(fn, settings)
 
@@ -148,6 +149,11 @@ def _miss(entry: hook.Entry, arguments: tuple[Any, ...]) -> hook.Variant | None:
     if own is not None and variant is not None:
         _outliving(own, "keep", entry, variant, own)
     return variant
+
+
+def _keep_rest(entry: hook.Entry, variant: hook.Variant | None) -> None:
+    """A resume function of a compiled function has one more variant."""
+    _outliving(entry.info, "keep_rest", entry, variant, entry.info)
 
 
 def _compiler() -> tuple[Any, Any] | None:

@@ -129,6 +129,180 @@ def test_a_later_process_needs_no_compiler(run, text):
     both(run, textwrap.dedent(text) + textwrap.dedent(call))
 
 
+BREAKS = {
+    "a break": """
+        def f(x):
+            y = x + 1
+            print("so far")
+            return y * 2
+        """,
+    "one before all array work": """
+        def f(x):
+            print("first")
+            return x * 2 + 1
+        """,
+    "one behind it": """
+        def f(x):
+            y = x * 2 + 1
+            print("last")
+            return y
+        """,
+    "several, in a loop": """
+        def f(x):
+            for i in range(4):
+                x = x * 2 + i
+                print(i)
+            return x - 1
+        """,
+    "in a helper": """
+        def helper(x, by):
+            y = x * by
+            print("helping")
+            return y + by
+        def f(x):
+            return helper(x, 2) - helper(x, 3)
+        """,
+    "in a helper's helper, with a value in between": """
+        def inner(x):
+            y = x + 1
+            print("inside")
+            return y * 2
+        def outer(x):
+            return inner(x - 1) * 3
+        def f(x):
+            y = x / 2
+            return y + outer(x)
+        """,
+    "with cells": """
+        def make(by):
+            def f(x):
+                y = x * by
+                print(by)
+                return (lambda: y + by)()
+            return f
+        f = make(3)
+        """,
+    "in a block": """
+        def f(x):
+            y = x
+            try:
+                y = y + 1
+                print("inside")
+                y = y * 2
+            except ValueError:
+                y = y - 1
+            finally:
+                print("out")
+            return y * 3
+        """,
+    "on either side of a decision": """
+        def f(x):
+            y = x + 1
+            print("deciding")
+            if y.sum() > 3:
+                print("large")
+                return y * 2
+            return y * 3
+        """,
+    "that Python goes on with": """
+        def f(x):
+            y = x + 1
+            print("rest")
+            return str(len(y))
+        """,
+}
+
+
+@pytest.mark.parametrize("text", BREAKS.values(), ids=BREAKS)
+def test_breaks_need_no_compiler_either(run, text):
+    call = """
+        compiled, x = capture.compile(f), np.arange(4.0)
+        results = [compiled(x), compiled(x)]
+        assert repr(results) == repr([f(x), f(x)])
+        report(repr(results))
+        """
+    both(run, textwrap.dedent(text) + textwrap.dedent(call))
+
+
+EXTERNS = ("np.sort(x)", "np.searchsorted(x, x)", "np.cross(x[:3], x[1:])", "x @ x", "x.argsort()", "np.inner(x, x)")
+
+
+@pytest.mark.parametrize("expression", EXTERNS)
+def test_calls_of_numpy_need_no_compiler(run, expression):
+    both(
+        run,
+        f"""
+        def f(x):
+            return {expression} + 1
+        assert np.array_equal(capture.compile(f)(np.arange(4.0)), f(np.arange(4.0)))
+        report(f(np.arange(4.0)))
+        """,
+    )
+
+
+def test_behind_a_handler_the_compiler_goes_on(run):
+    text = """
+        @capture.compile
+        def f(x, key):
+            y = x + 1
+            try:
+                print("looking")
+                y = y * {"a": 2}[key]
+            except KeyError as error:
+                y = y - 1
+            return y * 3
+        report(f(np.arange(3.0), "a"))
+        if 1 in KEYS:
+            report(f(np.arange(3.0), "b"))
+        """
+    program = textwrap.dedent(text)
+    for keys in ("[0]", "[0, 1]", "[0, 1]"):
+        whole = program.replace("KEYS", keys)
+        assert run(whole)[:-1] == run(whole, CAPTURE_DISABLE="1")[:-1]
+    assert run(program.replace("KEYS", "[0]"))[-1] == "kept"
+
+
+def test_the_rest_of_a_call_is_compiled_where_it_differs(run):
+    text = """
+        import sys
+        KIND = {0!r}
+        def number(kind):
+            return 3 if kind == "integer" else 2.5
+        @capture.compile
+        def f(x):
+            y = x + 1
+            by = capture.disable(number)(KIND)
+            for _ in range(2):
+                y = y * by
+                print("so far")
+            return y
+        report(f(np.arange(3.0)), f(np.arange(3.0)), f(np.arange(4.0)))
+        """
+    integer, other = ('KIND = "integer"', 'KIND = "other"')
+    program = textwrap.dedent(text)
+    expected = run(program.format("integer"), CAPTURE_DISABLE="1")[:-1]
+    changed = run(program.format("other"), CAPTURE_DISABLE="1")[:-1]
+    assert integer != other and expected != changed
+    for kind, wanted in (("integer", expected), ("other", changed), ("integer", expected), ("other", changed)):
+        assert run(program.format(kind))[:-1] == wanted
+
+
+def test_a_break_whose_function_is_another_now_is_seen(run):
+    text = """
+        def helper(x):
+            y = x + 1
+            print("helping")
+            return y * {0}
+        def f(x):
+            return helper(x) - 1
+        report(capture.compile(f)(np.ones(3)))
+        """
+    program = textwrap.dedent(text)
+    assert run(program.format("2"))[-1] == "compiled"
+    assert run(program.format("2"))[-2:] == ["ndarray float64 [3.0, 3.0, 3.0]", "kept"]
+    assert run(program.format("7"))[-2:] == ["ndarray float64 [13.0, 13.0, 13.0]", "compiled"]
+
+
 def test_writes_reach_the_callers_array(run):
     text = """
         def f(x, y):
@@ -345,12 +519,12 @@ def test_a_size_that_changes_is_left_open_as_ever(run):
     "text",
     [
         "class Model:\n    scale = 2.0\n    def __call__(self, x): return x * self.scale\nf = Model()",
-        "def f(x):\n    y = x + 1\n    print('so far')\n    return y * 2",
+        "def f(x):\n    y = x + 1\n    try: raise ValueError\n    except ValueError: print(y)\n    return y * 2",
         "def make():\n    def helper(x): return x + 1\n    def f(x): return helper(x)\n    return f\nf = make()",
         "GIVEN = np.arange(3.0)\ndef f(x):\n    return x + GIVEN",
         "def f(x):\n    yield x + 1",
     ],
-    ids=["objects", "breaks", "functions made anew", "global arrays", "generators"],
+    ids=["objects", "breaks in handlers", "functions made anew", "global arrays", "generators"],
 )
 def test_other_programs_give_the_same(run, text):
     """Kept or not: the answer counts."""

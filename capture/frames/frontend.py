@@ -437,12 +437,16 @@ class _Compilation:
 
 def on_miss(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The miss callback of resume functions: their settings are those of the function they resume."""
-    return compile_call(entry, arguments, entry.info)
+    settings = entry.info
+    variant = compile_call(entry, arguments, settings)
+    if settings.made is not None and (variant is not None or entry.plain):
+        settings.made(entry, variant)
+    return variant
 
 
 def on_piece(entry: Entry, arguments: tuple[Any, ...]) -> Variant | None:
     """The same for a piece of a generator, which goes on in the generator's frame if there is nothing to gain."""
-    variant = on_miss(entry, arguments)
+    variant = compile_call(entry, arguments, entry.info)
     pointless = variant is not None and variant.info.graph is None and not variant.native and not entry.info.always
     if pointless and entry.variants and all(known.info.graph is None and not known.native for known in entry.variants):
         entry.plain = True

@@ -73,7 +73,7 @@ class Landing:
         self.miss = resumes.miss
         self.code = code
         self.index = index
-        self.slots = (Slot.VALUE,) * depth
+        self.depth = depth
 
     def __call__(
         self,
@@ -86,7 +86,8 @@ class Landing:
         if settings is None:
             raise InternalError("code runs whose owner is gone")
         state = {**variables, **dict(zip(live_cells(decode(self.code), self.index), cells, strict=True))}
-        target = Resumes(settings, self.miss).behind(namespace, self.code, self.index, self.slots, state)
+        slots = (Slot.VALUE,) * self.depth
+        target = Resumes(settings, self.miss).behind(namespace, self.code, self.index, slots, state)
         values = iter(stack)
         state |= {name: next(values) for name in target.parameters if name.startswith("___stack")}
         return Continuation(target.entry, tuple(state[name] for name in target.parameters))

@@ -57,6 +57,12 @@ def added(code: CodeType) -> tuple[int, frozenset[int]]:
     return ahead + found[1], frozenset(ahead + index for index in found[2])
 
 
+def resumed_by(code: CodeType) -> CodeType | None:
+    """The code that a resume function goes on with; None of any other code."""
+    found = _ORIGINS.get(id(code))
+    return None if found is None else found[1]
+
+
 def is_resumed(code: CodeType) -> bool:
     """Whether this is the code of a resume function."""
     return origin(code, len(decode(code)))[0] is not code

@@ -129,6 +129,7 @@ class Settings:
     ``force_break(code, index)`` asks for a break before an instruction: a switch for tests. ``patience`` is how many
     instructions without array work are evaluated in one go (None: any number), and ``judge(entry, arguments, variant)``
     decides what becomes of each variant: functions that nobody asked to compile may turn out not to be worth it.
+    ``made(entry, variant)`` is told of variants of resume functions; None is one that runs plainly from now on.
     ``always`` has what was evaluated run also where it is no array work, in place of the code as it is: for tests.
     """
 
@@ -140,4 +141,5 @@ class Settings:
     force_break: Callable[[CodeType, int], bool] | None = None
     patience: int | None = None
     judge: Callable[[Any, tuple[Any, ...], Any], Any] | None = None
+    made: Callable[[Any, Any], None] | None = None
     always: bool = False

@@ -12,13 +12,18 @@ classes that Python code made are not kept at all. What can change is the guards
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import marshal
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType, NoneType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from capture.frames.hook import Continuation, Entry, WeakEntry
 
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made while running, by Python code or a module's start
@@ -35,14 +40,44 @@ class Gone(Exception):
 
 
 class World:
-    """What goes without names: the function that a variant belongs to, and what runs its graph.
+    """What goes without names: the function that a variant belongs to, what runs its graph, and its resume functions.
 
     ``copies`` tells that arrays are meant by what they hold: constants of kernels are, others are objects of the
-    program's.
+    program's. ``whole`` is the code of the function that resume functions belong to. To write them down, ``resumed_by``
+    tells what the code of one goes on with, and ``landing`` is the class of what leads to them from behind handlers;
+    ``rest`` makes both again.
     """
 
-    def __init__(self, function: FunctionType, runner: Any = None, copies: bool = False) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        runner: Any = None,
+        *,
+        copies: bool = False,
+        whole: CodeType | None = None,
+        resumed_by: Callable[[CodeType], CodeType | None] | None = None,
+        landing: type | None = None,
+        rest: Rest | None = None,
+    ) -> None:
         self.function, self.runner, self.copies = function, runner, copies
+        self.whole, self.resumed_by, self.landing, self.rest = whole, resumed_by, landing, rest
+
+
+class Rest(Protocol):
+    """What makes the resume functions of a kept variant."""
+
+    def entry(self, resume: Resume) -> Entry: ...
+
+    def landing(self, code: CodeType, index: int, depth: int) -> Callable[..., Any]: ...
+
+
+class Resume(NamedTuple):
+    """What a resume function is made of, and a name for all that; the code that it resumes, if it ends with that."""
+
+    name: str
+    code: CodeType
+    namespace: dict[str, Any]
+    original: CodeType | None
 
 
 # ---- there -------------------------------------------------------------------------------------------------------
@@ -57,6 +92,8 @@ def encoded(value: Any, world: World) -> Any:
         return ("tuple", *(encoded(item, world) for item in value))
     if kind is frozenset:
         return ("frozenset", *(encoded(item, world) for item in sorted(value, key=repr)))
+    if kind is range:
+        return ("range", value.start, value.stop, value.step)
     if kind is CodeType:
         return _encoded_code(value, world)
     if kind is ModuleType:
@@ -69,16 +106,48 @@ def encoded(value: Any, world: World) -> Any:
         return ("dtype", _encoded_dtype(value))
     if value is world.runner:
         return ("runner",)
-    return _named(value)
+    if kind is world.landing:
+        return ("landing", _encoded_original(value.code, world), value.index, value.depth)
+    if kind is WeakEntry:
+        return _encoded_resume(value.reference(), world)
+    return ("continuation",) if value is Continuation else _named(value)
+
+
+def _encoded_resume(entry: Entry | None, world: World) -> Any:
+    """A resume function, which has no name in the program."""
+    function = None if entry is None else entry.function
+    if type(function) is not FunctionType:
+        raise NotKept("a resume function that is gone")
+    assert world.resumed_by is not None
+    code, original = function.__code__, world.resumed_by(function.__code__)
+    named = None if original is None else _encoded_original(original, world)
+    return ("resume", name_of_resume(function), *(encoded(part, world) for part in (code, function.__globals__)), named)
+
+
+def _encoded_original(code: CodeType, world: World) -> Any:
+    """Code that is gone on with: it must be the same object here and there."""
+    named = _encoded_code(code, world)
+    if named[0] == "code":
+        raise NotKept("the rest of code that has no name")
+    return named
+
+
+def name_of_resume(function: FunctionType) -> str:
+    """A name for all that makes a resume function; other processes give it the same."""
+    code, world = function.__code__, World(function, resumed_by=lambda code: None)
+    facts = (*_form(code), encoded(code.co_consts, world), _name_of_namespace(function.__globals__))
+    return hashlib.sha256(marshal.dumps(facts, 2)).hexdigest()
 
 
 def _encoded_code(code: CodeType, world: World) -> Any:
     if code is world.function.__code__:
         return ("own code",)
+    if code is world.whole:
+        return ("whole code",)
     owner = _owner_of(code)
     if owner is not None:
         return ("code of", *owner, described(code))
-    return ("code", marshal.dumps(code.replace(co_consts=())), encoded(code.co_consts, world))
+    return ("code", marshal.dumps(code.replace(co_consts=()), 2), encoded(code.co_consts, world))
 
 
 def _owner_of(code: CodeType) -> tuple[str, str] | None:
@@ -141,9 +210,11 @@ def _named(value: Any) -> Any:
         found = find(module, name)
     except Gone as error:
         raise NotKept(str(error)) from None
-    if found is not value:
-        raise NotKept(f"{module}.{name} is another object")
-    return ("named", module, name, identity)
+    if found is value:
+        return ("named", module, name, identity)
+    if type(found) is _DISPATCHED and getattr(found, "_implementation", None) is value:
+        return ("inside", module, name, identified(found))
+    raise NotKept(f"{module}.{name} is another object")
 
 
 def identified(value: Any) -> tuple[Any, ...]:
@@ -172,12 +243,16 @@ def described(code: CodeType) -> bytes:
 
 
 def _facts(code: CodeType) -> tuple[Any, ...]:
+    return (*_form(code), tuple(map(_constant, code.co_consts)))
+
+
+def _form(code: CodeType) -> tuple[Any, ...]:
+    """What code says, but for its constants."""
     return (
         *(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno, code.co_flags, code.co_stacksize),
         *(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
         *(code.co_code, code.co_linetable, code.co_exceptiontable),
         *(code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
-        tuple(map(_constant, code.co_consts)),
     )
 
 
@@ -209,18 +284,35 @@ def decoded(value: Any, world: World) -> Any:
     if kind == "code":
         code: CodeType = marshal.loads(rest[0])
         return code.replace(co_consts=decoded(rest[1], world))
+    if kind == "resume":
+        assert world.rest is not None
+        return WeakEntry(world.rest.entry(Resume(*(decoded(part, world) for part in rest))))
+    if kind == "landing":
+        assert world.rest is not None
+        return world.rest.landing(decoded(rest[0], world), *rest[1:])
     return _FOUND[kind](*rest)
 
 
 _OWN: Mapping[str, Callable[[World], Any]] = {
     "runner": lambda world: world.runner,
     "own code": lambda world: world.function.__code__,
+    "whole code": lambda world: world.whole,
     "own globals": lambda world: world.function.__globals__,
+    "continuation": lambda world: Continuation,
 }
 
 
-def _module(name: str) -> ModuleType:
+def _imported(name: str) -> Any:
+    """A module that is there; NumPy imports some of its own when they are asked for, which this does."""
     module = sys.modules.get(name)
+    if module is None and name.startswith("numpy."):
+        with suppress(ImportError):
+            return importlib.import_module(name)
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    module = _imported(name)
     if type(module) is not ModuleType:
         raise Gone(f"the module {name}")
     return module
@@ -241,6 +333,11 @@ def _again(module: str, name: str, identity: tuple[Any, ...]) -> Any:
     raise Gone(f"{module}.{name} as it was")
 
 
+def _inside_again(module: str, name: str, identity: tuple[Any, ...]) -> Any:
+    dispatched: Any = _again(module, name, identity)
+    return dispatched._implementation
+
+
 def _code_again(module: str, name: str, facts: bytes) -> CodeType:
     code = code_of(find(module, name))
     if code is None or described(code) != facts:
@@ -253,14 +350,16 @@ _FOUND: Mapping[str, Callable[..., Any]] = {
     "namespace": lambda name: _module(name).__dict__,
     "dtype": np.dtype,
     "array": _array,
+    "range": range,
     "named": _again,
+    "inside": _inside_again,
     "code of": _code_again,
 }
 
 
 def find(module: Any, name: str) -> Any:
     """What a module's namespace holds under a dotted name; runs no code of the user's. Gone if there is nothing."""
-    value: Any = sys.modules.get(module) if type(module) is str else None
+    value: Any = _imported(module) if type(module) is str else None
     for part in name.split("."):
         if type(value) is ModuleType:
             namespace = value.__dict__

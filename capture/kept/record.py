@@ -31,17 +31,17 @@ _FORMAT = 1
 
 
 class Row(NamedTuple):
-    """One variant as plain data: what ``hook.Variant`` takes, and what an executor is made of."""
+    """One variant as plain data: what ``hook.Variant`` takes, and what an executor is made of, if there is a graph."""
 
     guards: Any
     code: Any
     direct: Any
     native: bool
     evaluated: int
-    program: Any
-    kernels: str  # the name of the shared object in the cache
-    plan: bytes  # pickled, for reports, and to build the shared object again
-    graph: str
+    program: Any = None  # None: no graph
+    kernels: str = ""  # the name of the shared object in the cache
+    plan: bytes = b""  # pickled, for reports, and to build the shared object again
+    graph: str = ""
 
 
 class Found(NamedTuple):
@@ -51,6 +51,8 @@ class Found(NamedTuple):
     rows: list[Row]
     code: CodeType
     names: tuple[Any, Any]
+    is_kept: bool = False
+    """This process has written a variant down."""
 
 
 def may_be_kept(settings: Settings) -> bool:
@@ -92,6 +94,31 @@ def rows_of(name: str) -> list[Row]:
     """The variants kept under a name, newest first."""
     content = cache.load_entry(name)
     return [] if content is None else [Row(*row) for row in marshal.loads(content)]
+
+
+def add_row(name: str, row: Row) -> None:
+    """Keep one more variant, in place of an older one with the same guards."""
+    others = [other for other in rows_of(name) if _bits(other.guards) != _bits(row.guards)]
+    cache.store_entry(name, marshal.dumps([tuple(each) for each in (row, *others)][:MOST_ROWS]))
+
+
+def _bits(guards: Any) -> bytes:
+    """Guards as they can be compared: 1, 1.0 and True are equal."""
+    return marshal.dumps(guards, 2)
+
+
+def rest_of(name: str, resume: str) -> str:
+    """The name of the record of a resume function, in the record ``name`` of the function it belongs to."""
+    return f"{name}:{resume}"
+
+
+def runs_plainly(name: str) -> bool:
+    """Whether a resume function was left to Python."""
+    return cache.load_entry(f"{name}:plain") is not None
+
+
+def note_plain(name: str) -> None:
+    cache.store_entry(f"{name}:plain", b"")
 
 
 @lru_cache(maxsize=1)

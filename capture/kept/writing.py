@@ -6,16 +6,17 @@ cache, newest first; of variants that cannot be kept there is none.
 
 from __future__ import annotations
 
-import marshal
 import pickle
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from capture.frames.hook import Entry, Variant
+from capture.frames.landings import Landing
+from capture.frames.origins import resumed_by
 from capture.frames.settings import Settings
 from capture.inductor import cache, executor, toolchain
-from capture.kept.encoding import NotKept, World, encoded
-from capture.kept.record import MOST_ROWS, Row, found_of, may_be_kept, rows_of
+from capture.kept.encoding import NotKept, World, encoded, name_of_resume
+from capture.kept.record import Row, add_row, found_of, may_be_kept, note_plain, rest_of
 
 _OF_THIS_PROCESS = {"registrations"}
 """Steps of guard programs whose operands are counters."""
@@ -27,36 +28,52 @@ def keep(entry: Entry, variant: Variant, settings: Settings) -> None:
         return
     function = entry.function
     assert type(function) is FunctionType
+    if variant.info.graph is None and variant.info.broke is None:
+        return  # nothing was captured
     try:
-        row = _row(function, variant)
+        row = _row(function, variant, function.__code__)
     except NotKept:
         return
-    name = found_of(function, settings).name
-    others = [other for other in rows_of(name) if _bits(other.guards) != _bits(row.guards)]
-    cache.store_entry(name, marshal.dumps([tuple(each) for each in (row, *others)][:MOST_ROWS]))
+    found = found_of(function, settings)
+    add_row(found.name, row)
+    settings.record.kept = found._replace(is_kept=True)
 
 
-def _bits(guards: Any) -> bytes:
-    """Guards as they can be compared: 1, 1.0 and True are equal."""
-    return marshal.dumps(guards, 2)
+def keep_rest(entry: Entry, variant: Variant | None, settings: Settings) -> None:
+    """Write down what becomes of a resume function of a function that is kept."""
+    found, function = settings.record.kept, entry.function
+    if found is None or not found.is_kept or type(function) is not FunctionType:
+        return
+    try:
+        name = rest_of(found.name, name_of_resume(function))
+        if variant is None:
+            note_plain(name)
+        else:
+            add_row(name, _row(function, variant, found.code))
+    except NotKept:
+        return
 
 
-def _row(function: FunctionType, variant: Variant) -> Row:
-    graph, runner = variant.info.graph, variant.info.runner
-    if type(runner) is not executor.Executor:
-        raise NotKept("no executor")
+def _row(function: FunctionType, variant: Variant, whole: CodeType) -> Row:
     if not variant.info.portable:
         raise NotKept("the order of a set, or a hash")
     if any(step[0] in _OF_THIS_PROCESS for step in variant.program[1]):
         raise NotKept("a guard on what only this process counts")
-    plan = runner.plan
-    world = World(function, runner)
-    return Row(
+    graph, runner = variant.info.graph, variant.info.runner
+    world = World(function, runner, whole=whole, resumed_by=resumed_by, landing=Landing)
+    row = Row(
         guards=encoded(variant.program, world),
         code=encoded(variant.code, world),
         direct=encoded(variant.direct, world),
         native=variant.native,
         evaluated=variant.evaluated,
+    )
+    if graph is None:
+        return row
+    if type(runner) is not executor.Executor:
+        raise NotKept("no executor")
+    plan = runner.plan
+    return row._replace(
         program=encoded(executor.encode(plan), World(function, copies=True)),
         kernels=cache.key(plan.source, toolchain.find()),
         plan=_pickled(plan),

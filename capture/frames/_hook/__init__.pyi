@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
+from weakref import ReferenceType
 
 class Variant:
     program: tuple[Any, ...]
@@ -49,6 +50,7 @@ class Continuation:
     def __init__(self, entry: Entry | WeakEntry, arguments: tuple[Any, ...]) -> None: ...
 
 class WeakEntry:
+    reference: ReferenceType[Entry]
     def __init__(self, entry: Entry) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -90,6 +90,7 @@ weak_dealloc(PyObject *op)
 }
 
 static PyMemberDef weak_members[] = {
+    {"reference", T_OBJECT, offsetof(WeakEntry, reference), READONLY, "the entry, weakly"},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(WeakEntry, vectorcall), READONLY, NULL},
     {NULL},
 };
