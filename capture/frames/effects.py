@@ -241,8 +241,8 @@ class Memory:
         """Refuse to write what the caller may not write, or shares with another input."""
         if not isinstance(place.type, ArrayType) or place.type.scalar:
             raise GraphBreak("a NumPy scalar is written", "python")
-        if any("readonly" in ops.get(step.op).tags for step in region(place)):
-            raise GraphBreak("a read-only view is written", "python")
+        if any(ops.get(step.op).tags & ops.UNWRITTEN for step in region(place)):
+            raise GraphBreak("a view is written that is read-only, or warns", "python")
         owner = buffer(place)
         if owner in self.inputs:
             self._require_alone(owner)

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from capture.errors import InternalError
 from capture.frames import sources
 from capture.frames.assemble import Assembler
@@ -266,10 +268,15 @@ class Builder:
             self.assembler.load_const(value)
 
     def output(self, value: GraphValue) -> None:
+        warns = is_tagged(value.node, ops.WARNED)
+        if warns:
+            self.assembler.load_const(warning_when_written)
         self._fetch("results")
         self.assembler.load_const(self.outputs[id(value)])
         self.assembler.binary_subscr()
-        if is_readonly(value.node):
+        if warns:
+            self.assembler.call(1)
+        if is_tagged(value.node, ops.READONLY):
             self.assembler.copy(1)
             self.assembler.load_attr("setflags")
             self.assembler.load_const(False)
@@ -389,9 +396,17 @@ def is_in_place(name: str, value: Value | None) -> bool:
     return value is not None and isinstance(value.source, sources.Argument) and value.source.argument == name
 
 
-def is_readonly(node: Node | None) -> bool:
-    """Whether NumPy gives this view without permission to write."""
-    return node is not None and any("readonly" in ops.get(step.op).tags for step in region(node))
+def is_tagged(node: Node | None, *tags: str) -> bool:
+    """Whether a view is, or is a view of, one that has one of the tags."""
+    return node is not None and any(not ops.get(step.op).tags.isdisjoint(tags) for step in region(node))
+
+
+def warning_when_written(view: np.ndarray) -> np.ndarray:
+    """What ``np.broadcast_arrays`` gives: a view that warns when it is written, or is asked whether it may be."""
+    flags: Any = view.flags
+    if flags._writeable_no_warn:
+        flags._warn_on_write = True
+    return view
 
 
 # Loading sources ----------------------------------------------------------------------------------------------------
@@ -522,7 +537,7 @@ class Templates:
         return value.template(self)
 
     def output_template(self, value: GraphValue) -> Any:
-        return None if is_readonly(value.node) else ("item", self.outputs[id(value)])
+        return None if is_tagged(value.node, *ops.UNWRITTEN) else ("item", self.outputs[id(value)])
 
     def sequence_template(self, kind: str, values: Sequence[Value]) -> Any:
         parts = [self.value(value) for value in values]

@@ -70,6 +70,9 @@ MOST_NODES = 256
 DEAR = 4.0
 """Nanoseconds per element from which a value is rather computed ahead of a walk, without vectors or threads."""
 
+BROADCASTS = ("broadcast_to", "broadcast_array")
+"""Views that have elements more than once."""
+
 FEW_READS = 2
 """Arrays that a value may read to be computed in two places."""
 
@@ -442,7 +445,7 @@ class _Splitter:
     def view(self, node: Node, demands: Demands) -> None:
         operand = node.args[0]
         shape = operand.type.shape
-        leaves_out = product(shape) != product(node.type.shape) and node.target != "broadcast_to"
+        leaves_out = product(shape) != product(node.type.shape) and node.target not in BROADCASTS
         for (unit, index), reading in demands.items():
             unit.sizes |= sizes_of(node)
             below = tuple(view_of(node.op).index(index, shape, **node.params))

@@ -45,6 +45,7 @@ PARTS = {"real_part": 0, "imag_part": 1}
 """Views of one part of each element; their strides count parts."""
 
 _OTHERS = """
+broadcast_array broadcast_arrays
 permute squeeze expand broadcast_to reshape np_reshape ndarray_reshape flat ravel flatten transpose ndarray_transpose
 ndarray_T matrix_transpose swapaxes moveaxis np_squeeze expand_dims atleast_1d atleast_2d atleast_3d flip flipud fliplr
 rot90 diagonal diag real imag conj real_part imag_part slice scalar getitem gather take take_along_axis full empty zeros
@@ -54,7 +55,7 @@ stack hstack vstack dstack column_stack append repeat filled spread
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray asfortranarray np_copy call_complex64 call_complex128 sum mean
 any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found
-setdiff1d setdiff1d_found setxor1d setxor1d_found
+setdiff1d setdiff1d_found setxor1d setxor1d_found polytrim polytrim_found trim_zeros
 outer ufunc_outer complex_less complex_less_equal complex_greater complex_greater_equal operator_add operator_subtract
 operator_multiply operator_divide operator_power operator_less operator_less_equal operator_greater
 operator_greater_equal operator_equal operator_not_equal operator_negative operator_positive operator_absolute

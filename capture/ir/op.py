@@ -151,6 +151,12 @@ class Store:
     """The write of a value into a region of a version; only the op ``store``."""
 
 
+READONLY, WARNED = "readonly", "warned"
+"""Tags of views that NumPy gives without permission to write, or that warn when they are written: graphs write neither,
+and whoever returns one must say so.
+"""
+UNWRITTEN = frozenset({READONLY, WARNED})
+
 TALLY = "tally"
 """How a store combines as ``np.bincount`` does: it adds without a warning, to places that are known to exist."""
 

@@ -20,6 +20,7 @@ from capture.frames.hook import UNBOUND, WeakEntry, spare
 from capture.frames.origins import origin
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values import (
+    asked,
     copies,
     exceptions,
     instances,
@@ -34,7 +35,7 @@ from capture.frames.values import (
 )
 from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
 from capture.frames.values.base import Lazy, NotConcrete, Opaque, Value
-from capture.frames.values.constants import LARGEST_LENGTH, NUMBERS, PLAIN, Constant
+from capture.frames.values.constants import LARGEST_LENGTH, PLAIN, Constant
 from capture.frames.values.containers import DictValue, ListValue, SequenceValue, TupleValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
@@ -207,8 +208,10 @@ def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value, mask: Value | N
 
 def _operand(tracer: Tracer, found: Any, args: Sequence[Value]) -> Value | None:
     """The argument whose node an operation gave back, if it did."""
-    for arg in args:
-        if isinstance(found, Node) and isinstance(arg, ArrayValue) and arg.node is found:
+    for arg in args if isinstance(found, Node) else ():
+        if isinstance(arg, SequenceValue) and not isinstance(arg, NamedTupleValue):
+            arg = _operand(tracer, found, [item.real(tracer) for item in arg.values])  # type: ignore[assignment]
+        if isinstance(arg, ArrayValue) and arg.node is found:
             return arg
     return None
 
@@ -378,32 +381,6 @@ def _attribute_name(tracer: Tracer, name: Value) -> str:
     return wanted
 
 
-def _shape(tracer: Tracer, value: Value) -> Value:
-    return _array_fact(tracer, value, "shape")
-
-
-def _ndim(tracer: Tracer, value: Value) -> Value:
-    return _array_fact(tracer, value, "ndim")
-
-
-def _size(tracer: Tracer, value: Value) -> Value:
-    return _array_fact(tracer, value, "size")
-
-
-def _array_fact(tracer: Tracer, value: Value, name: str) -> Value:
-    if isinstance(value, Constant) and type(value.value) in NUMBERS:
-        value = Constant(np.asarray(value.value)[()])
-    if not isinstance(value, ArrayValue | ScalarValue | Constant):
-        raise GraphBreak(f"np.{name} of {value.describe()}")
-    return value.attribute(tracer, name)
-
-
-def _result_type(tracer: Tracer, *values: Value) -> Value:
-    """Of arrays it is the dtype that counts; Python numbers stay weak."""
-    known = [Constant(value.type.dtype) if isinstance(value, GraphValue) else value for value in values]
-    return tracer.evaluate(np.result_type, known, {})
-
-
 BUILTINS: Mapping[Any, Builtin] = {
     **library.ROWS,
     **totals.ROWS,
@@ -427,10 +404,7 @@ BUILTINS: Mapping[Any, Builtin] = {
     setattr: _setattr,
     callable: _callable,
     super: _super,
-    np.result_type: _result_type,
-    np.shape: _shape,
-    np.ndim: _ndim,
-    np.size: _size,
+    **asked.ROWS,
     **writers.WRITERS,
 }
 
@@ -444,6 +418,7 @@ PURE: frozenset[Any] = frozenset(
         *(int, float, complex, str, bytes, round, pow, ord, chr, hex, bin, oct, repr, ascii, format, hash),
         *(frozenset, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans),
         *(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.can_cast, np.issubdtype),
+        *(np.isdtype, np.min_scalar_type),
         *(np.lib.array_utils.normalize_axis_index, np.broadcast_shapes),
         operator.index,
         *(value for value in vars(math).values() if type(value) is types.BuiltinFunctionType),

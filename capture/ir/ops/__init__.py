@@ -15,6 +15,7 @@ from capture.ir.ops import (
     fallback,
     gathering,
     histograms,
+    histograms_of_points,
     ignoring_nan,
     indexing,
     joining,
@@ -35,6 +36,7 @@ from capture.ir.ops import (
     sets,
     sizes,
     spreading,
+    trimming,
     views,
     windows,
 )
@@ -54,6 +56,7 @@ __all__ = [
     "fallback",
     "gathering",
     "histograms",
+    "histograms_of_points",
     "ignoring_nan",
     "indexing",
     "joining",
@@ -74,6 +77,7 @@ __all__ = [
     "sets",
     "sizes",
     "spreading",
+    "trimming",
     "views",
     "windows",
 ]

@@ -112,52 +112,88 @@ def _dims(shape: Any) -> tuple[int, ...]:
     return dims
 
 
-def _ravel_multi_index(graph: Any, multi_index: Any, dims: Any) -> Any:
+def _ravel_multi_index(graph: Any, multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
     sizes = _dims(dims)
     if not isinstance(multi_index, tuple) or len(multi_index) != len(sizes):
         raise CannotInfer("parameter multi_index must be a sequence of length of dims")
+    if mode not in ("raise", "clip", "wrap") or order not in ("C", "F"):
+        raise CannotInfer("ravel_multi_index with other modes, or in another order")
     total: Any = None
-    for index, size in zip(multi_index, sizes, strict=True):
-        require_value(operand_type(index), "an index")
-        if not np.can_cast(index.type.dtype, np.intp, "same_kind"):
-            raise CannotInfer("only int indices permitted")
-        wide = graph.call("astype", index, dtype=INT64) if index.type.dtype != INT64 else index
-        if wide.type.scalar:
-            raise CannotInfer("places that are single numbers")
-        require_below(graph, wide, size)
-        total = wide if total is None else graph.call("add", graph.call("multiply", total, size), wide)
-    return total if len(sizes) > 1 else graph.call("copy", total, order="K")
+    pairs = list(zip(multi_index, sizes, strict=True))
+    for index, size in pairs if order == "C" else pairs[::-1]:
+        place = _within(graph, _as_place(graph, index), size, mode)
+        total = place if total is None else graph.call("add", graph.call("multiply", total, size), place)
+    return graph.call("copy", total, order="K") if len(sizes) == 1 and total.type.shape else total
+
+
+def _as_place(graph: Any, index: Any) -> Any:
+    """An index, or several, as int64."""
+    if type(index) is int:
+        return graph.constant(np.int64(index))
+    index = places_of(graph, index) if isinstance(index, tuple) else index
+    require_value(operand_type(index), "an index")
+    if not np.can_cast(index.type.dtype, np.intp, "same_kind"):
+        raise CannotInfer("only int indices permitted")
+    if not index.type.shape and not index.type.scalar:
+        index = graph.call("getitem", index, ())
+    return graph.call("astype", index, dtype=INT64) if index.type.dtype != INT64 else index
+
+
+def _within(graph: Any, index: Any, size: int, mode: str) -> Any:
+    if mode == "clip":
+        return graph.call("minimum", graph.call("maximum", index, 0), size - 1)
+    if mode == "wrap":
+        return graph.call("remainder", index, size)
+    require_below(graph, index, size)
+    return index
 
 
 define(
     name="ravel_multi_index",
-    signature="multi_index, dims",
+    signature="multi_index, dims, mode='raise', order='C'",
     operands=("multi_index",),
     calls=(np.ravel_multi_index,),
     expand=_ravel_multi_index,
 )
 
 
-def _unravel_index(graph: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Of one number that the graph computes."""
+def _unravel_index(graph: Any, indices: Any, shape: Any, order: Any = "C") -> tuple[Any, ...]:
+    """Of one number that the graph computes, or of an array: then they are columns of one array, as in NumPy."""
     sizes = _dims(shape)
+    indices = places_of(graph, indices) if isinstance(indices, tuple) else indices
     type_ = require_value(operand_type(indices), "a place")
-    if not type_.scalar or not np.can_cast(type_.dtype, np.intp, "same_kind"):
-        raise CannotInfer("unravel_index of an array")
+    if order not in ("C", "F") or not np.can_cast(type_.dtype, np.intp, "same_kind"):
+        raise CannotInfer("unravel_index of these places, or in another order")
+    if type_.shape and not known_layout(type_).is_c:
+        raise CannotInfer("unravel_index of an array in another memory order")
+    if not type_.shape and not type_.scalar:
+        indices = graph.call("getitem", indices, ())
     rest = graph.call("astype", indices, dtype=INT64) if type_.dtype != INT64 else indices
     known = index_range(rest)
     if known is None or known[0] < 0 or known[1] >= prod(sizes):
         require_below(graph, rest, prod(sizes))
     places = []
-    for size in reversed(sizes):
+    for size in reversed(sizes) if order == "C" else sizes:
         places.append(graph.call("remainder", rest, size))
         rest = graph.call("floor_divide", rest, size)
-    return tuple(reversed(places))
+    places = places[::-1] if order == "C" else places
+    return _as_columns(graph, places) if type_.shape else tuple(places)
+
+
+def _as_columns(graph: Any, places: list[Any]) -> tuple[Any, ...]:
+    """Arrays of one shape as views of one array, that has their elements next to each other."""
+    both = graph.call("stack", tuple(places), axis=-1)
+    *shape, count = both.type.shape
+    starts, steps = (0,) * len(shape), (1,) * (len(shape) + 1)
+    columns = [
+        graph.call("slice", both, starts=(*starts, k), steps=steps, sizes=(*shape, 1)) for k in range(count)
+    ]
+    return tuple(graph.call("squeeze", column, axes=(len(shape),)) for column in columns)
 
 
 define(
     name="unravel_index",
-    signature="indices, shape",
+    signature="indices, shape, order='C'",
     operands=("indices",),
     calls=(np.unravel_index,),
     expand=_unravel_index,

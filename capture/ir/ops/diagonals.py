@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Strided, ViewOf, define
+from capture.ir.op import READONLY, CannotInfer, Strided, ViewOf, define
 from capture.ir.ops.common import one_axis, operand_type, require_array, static
 from capture.ir.ops.strides import dense_strides
 from capture.ir.ops.views import viewed
@@ -78,7 +78,7 @@ define(
     infer=_infer_diagonal,
     reference=np.diagonal,
     lower=ViewOf(_diagonal_strided, _diagonal_index),
-    tags=frozenset({"readonly"}),
+    tags=frozenset({READONLY}),
     samples=((MATRIX,), (MATRIX, {"offset": 1}), (MATRIX, {"offset": -1}), (MATRIX, {"axis1": 1, "axis2": 0})),
 )
 

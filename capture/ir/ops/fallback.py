@@ -31,7 +31,7 @@ FUNCTIONS = """
 angle append argpartition argsort around average bartlett blackman block choose clip concatenate convolve copy
 corrcoef correlate count_nonzero cov cross cumprod cumsum cumulative_prod cumulative_sum delete diag_indices
 diag_indices_from diagflat diff digitize dot dstack ediff1d einsum fix full_like geomspace gradient hamming hanning
-histogram histogram2d histogram_bin_edges histogramdd hstack i0 indices inner insert interp isclose iscomplex isin
+histogram histogram_bin_edges hstack i0 indices inner insert interp isclose iscomplex isin
 isneginf isposinf isreal kaiser kron lexsort linspace logspace max mean median meshgrid min nan_to_num nancumprod
 nancumsum nanprod nansum outer packbits pad partition percentile poly polyadd
 polyder polydiv polyint polymul polysub polyval prod ptp quantile ravel_multi_index repeat resize roll roots round

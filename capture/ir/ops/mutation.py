@@ -19,7 +19,7 @@ import numpy as np
 
 from capture.ir.complexes import is_complex
 from capture.ir.graph import Step
-from capture.ir.op import TALLY, CannotInfer, Part, Store, define, get
+from capture.ir.op import TALLY, UNWRITTEN, CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
     broadcast_shapes,
     is_literal,
@@ -61,8 +61,8 @@ def target_of(version: Any, region: tuple[Step, ...]) -> ArrayType:
     target = require_array(version, "a store")
     for step in region:
         op = get(step.op)
-        if "readonly" in op.tags:
-            raise CannotInfer("assignment destination is read-only")
+        if op.tags & UNWRITTEN:
+            raise CannotInfer("assignment destination is read-only, or warns")
         target = op.infer(target, **dict(step.params))  # type: ignore[misc]
     return target
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from capture.ir.complexes import PARTS, is_complex
-from capture.ir.op import CannotInfer, Flatten, Strided, ViewOf, define
+from capture.ir.op import READONLY, WARNED, CannotInfer, Flatten, Strided, ViewOf, define
 from capture.ir.ops.common import (
     QUIET,
     broadcast_shapes,
@@ -204,7 +204,43 @@ define(
     reference=np.broadcast_to,
     lower=ViewOf(_broadcast_strided, _broadcast_index),
     samples=((*SAMPLES, {"shape": (2, 2, 3)}), ([[1.0], [2.0]], {"shape": (2, 4)})),
-    tags=frozenset({"readonly"}),  # the result refuses writes: whoever returns it must say so
+    tags=frozenset({READONLY}),
+)
+
+
+# broadcast_arrays -------------------------------------------------------------------------------------------------
+define(
+    name="broadcast_array",
+    signature="array, shape",
+    operands=("array",),
+    canonical=_canonical_broadcast_to,
+    infer=_infer_broadcast_to,
+    reference=lambda array, shape: np.broadcast_arrays(array, np.broadcast_to(np.False_, shape))[0],
+    source="np.broadcast_arrays({0}, np.broadcast_to(np.False_, {shape}))[0]",
+    lower=ViewOf(_broadcast_strided, _broadcast_index),
+    samples=(([[1.0], [2.0]], {"shape": (2, 4)}),),
+    tags=frozenset({WARNED}),
+)
+
+
+def _broadcast_arrays(graph: Any, *args: Any, subok: Any = False) -> Any:
+    """An array that has the shape already is given back itself."""
+    if subok is not False:
+        raise CannotInfer("broadcast_arrays of subclasses")
+    arrays = [each if is_array(operand_type(each)) else graph.call("asarray", each) for each in args]
+    shape = broadcast_shapes(each.type.shape for each in arrays)
+    return tuple(
+        each if same_shape(each.type.shape, shape) else graph.call("broadcast_array", each, shape=shape)
+        for each in arrays
+    )
+
+
+define(
+    name="broadcast_arrays",
+    signature="*args, subok=False",
+    operands=("args",),
+    calls=(np.broadcast_arrays,),
+    expand=_broadcast_arrays,
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from capture.ir.op import CannotInfer, Strided, ViewOf, define
+from capture.ir.op import READONLY, CannotInfer, Strided, ViewOf, define
 from capture.ir.ops.common import flag, one_axis, require_array, size_or_int
 from capture.ir.ops.strides import dense_strides
 from capture.ir.ops.views import viewed
@@ -88,7 +88,7 @@ define(
     reference=np.lib.stride_tricks.sliding_window_view,
     source="np.lib.stride_tricks.sliding_window_view({0}, {window_shape}, {axis})",
     lower=ViewOf(_windows_strided, _windows_index),
-    tags=frozenset({"readonly"}),
+    tags=frozenset({READONLY}),
     samples=(
         (MATRIX, {"window_shape": 2, "axis": 1}),
         (MATRIX, {"window_shape": (2, 1)}),
