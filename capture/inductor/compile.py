@@ -45,6 +45,7 @@ from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
 from capture.ir.ops.fallback import directly
+from capture.ir.ops.mutation import label_of_at
 from capture.ir.passes.drop_dead import told_size
 from capture.ir.shapes import Expr, Size, multiply, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
@@ -257,7 +258,7 @@ def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints
 def _label(node: Node) -> str:
     """What NumPy's warnings call the operation."""
     if node.target == "store":
-        return "at" if node.params["combine"] else "cast"
+        return label_of_at(node.args, node.params) if node.params["combine"] else "cast"
     return node.op.label or node.op.name
 
 

@@ -248,10 +248,23 @@ def _canonical_arange(start: Any, stop: Any, step: Any, dtype: Any) -> dict[str,
 
 
 def _require_whole(start: Any, stop: Any, step: Any) -> None:
-    """Bounds that are sizes go with ints and a step that is known."""
-    if any(type(number) is float for number in (start, stop, step)) or isinstance(step, Expr) or step == 0:
+    """Bounds that are sizes go with whole numbers, and a step that is one or one over a power of two."""
+    if not all(_is_whole(number) for number in (start, stop)) or not (_is_whole(step) or _halves(step)) or step == 0:
         unknown = [number for number in (start, stop, step) if isinstance(number, Expr)]
         raise UnknownSize("arange from sizes in steps that are no known int", *unknown)
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, Expr | int) or number.is_integer()
+
+
+def _halves(step: Any) -> int:
+    """How many steps make up one, where it is a small power of two: then the length is exact. 0 for other steps."""
+    parts = 1 / abs(step) if type(step) is float and step else 0
+    return int(parts) if parts in HALVES else 0
+
+
+HALVES = frozenset(2**bits for bits in range(1, 11))
 
 
 def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]:
@@ -265,7 +278,11 @@ def _arange_ends(start: Any, step: Any, dtype: np.dtype) -> tuple[Any, Any, Any]
 def arange_length(start: Any, stop: Any, step: Any) -> Size:
     """NumPy's own: the quotient as a double, rounded up."""
     if not is_static((start, stop)):
+        start, stop = (number if isinstance(number, Expr) else int(number) for number in (start, stop))
         span = stop - start if step > 0 else start - stop
+        if parts := _halves(step):
+            return simplified(maximum(span * parts, 0))
+        step = int(step)
         return simplified(maximum(floordiv(span + abs(step) - 1, abs(step)), 0))
     quotient = float((stop - start) / step)
     if not isfinite(quotient) or (quotient == 0.0 and stop != start):
@@ -296,8 +313,11 @@ def _require_bounds(start: Size, stop: Size, dtype: np.dtype) -> None:
 
 
 def _arange_element(s: Any, start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
+    if not is_static((start,)) and dtype.kind == "f" and type(step) is float:
+        moved = s.multiply(s.cast(s.index(0), dtype), s.constant(step, dtype))
+        return s.add(s.cast(s.position(start), dtype), moved)
     if not is_static((start,)) or (dtype.kind != "f" and not is_static((stop,))):
-        step_value = s.constant(step, np.dtype("i8"))
+        step_value = s.constant(int(step), np.dtype("i8"))
         return s.cast(s.add(s.position(start), s.multiply(s.index(0), step_value)), dtype)
     first, second, difference = _arange_ends(start, step, dtype)
     index = s.index(0)

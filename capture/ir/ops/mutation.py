@@ -13,6 +13,7 @@ one stays. With ``combine``, a ufunc's name or ``TALLY``, each is computed from 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ from capture.ir.ops.common import (
     require_array,
     require_fits,
     resolve,
+    shape_of,
 )
 from capture.ir.ops.creation import literal_as
 from capture.ir.ops.gathering import gathered_shape, index_types
 from capture.ir.ops.orders import common_order
 from capture.ir.sizes import same_shape
-from capture.ir.types import ArrayType, NumberType, is_static
+from capture.ir.types import ArrayType, NumberType
 
 COMBINING = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 """Ufuncs whose ``at`` is compiled."""
@@ -75,8 +77,6 @@ def _infer_store(
         target = _indexed(target, value, indices, axes)
     if combine:
         _require_combinable(value, target.dtype, combine)
-        if combine != TALLY and target.dtype.kind == "f" and not is_static(target.shape):
-            raise CannotInfer(f"{combine}.at, which may warn, at places whose number is not known")
     _require_storable(value, target)
     return version
 
@@ -106,6 +106,15 @@ def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
     if resolve(getattr(np, ufunc_of(combine)), array, value) != (dtype,) * 3:
         raise CannotInfer(f"{combine}.at in another dtype than the array's")
     require_fits(value, dtype)
+
+
+def label_of_at(args: tuple[Any, ...], params: Mapping[str, Any]) -> str:
+    """The name that NumPy's warnings give ``ufunc.at``: its own where NumPy has a loop for this very case."""
+    version, value, *indices = args
+    target, type = target_of(version.type, params["region"]), getattr(value, "type", value)
+    dtype = np.asarray(type).dtype if is_literal(type) else type.dtype
+    simple = target.ndim == len(indices) == 1 and len(shape_of(type)) <= 1 and dtype == target.dtype
+    return ufunc_of(params["combine"]) if simple else "at"
 
 
 def ufunc_of(combine: str) -> str:
