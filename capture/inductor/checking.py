@@ -12,6 +12,7 @@ invalid. What integers raise is found by looking at them, also in the fast form:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from capture.inductor.loops import Value
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE
 from capture.inductor.vocabulary import ANY_NAN, C_TYPES, EVERYWHERE, HALF, IEEE, INTEGER, RULES, cast_limits
 
+if TYPE_CHECKING:
+    from capture.inductor.nest import Nest
+
 Names = Callable[[Value], str]
 
 
@@ -29,9 +33,32 @@ def kind_of(value: Value) -> str:
     return IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
 
 
-def suspicion(value: Value, name: Names) -> str:
+def masked_values(nest: Nest) -> frozenset[Value]:
+    """Values that are only used where some condition holds: the compiler may compute them there alone, so that the
+    processor tells nothing of ``y / x`` in ``np.where(x != 0, y / x, 0)``, of which NumPy warns.
+    """
+    users: dict[Value, list[tuple[Value, int]]] = {}
+    for value in nest.values:
+        for place, arg in enumerate(value.args):
+            users.setdefault(arg, []).append((value, place))
+    roots = {root for phase in range(nest.phases) for root in nest.roots(phase)}
+    roots |= {value for write in nest.writes for value in write.needs}
+    masked: set[Value] = set()
+    for value in sorted(users, key=lambda value: -value.number):
+        uses = users[value]
+        if value not in roots and all((user.op == "where" and place) or user in masked for user, place in uses):
+            masked.add(value)
+    return frozenset(masked)
+
+
+def suspicion(value: Value, name: Names, masked: bool = False) -> str:
     """C that holds where an operation raises what the processor does not tell; empty where it does."""
+    if masked and value.op == "cast":
+        return f"({_cast_check(value, name)}) != 0"
     kind = kind_of(value)
+    if masked and kind == IEEE:
+        result = f"wide({name(value)})" if value.dtype == HALF else name(value)
+        return f"!FINITE({result})"
     if kind == ANY_NAN:
         return f"{name(value)} != {name(value)}"
     if kind != INTEGER:
@@ -42,7 +69,7 @@ def suspicion(value: Value, name: Names) -> str:
 def check(value: Value, name: Names, unit: CUnit) -> str:
     """C of what an operation raises."""
     if value.op == "cast":
-        return _cast_check(value, name, unit)
+        return _cast_check(value, name)
     kind = kind_of(value)
     if kind == ANY_NAN:
         return f"{name(value)} != {name(value)} ? {FLAG_INVALID} : 0"
@@ -78,7 +105,7 @@ def _ieee_check(value: Value, name: Names, unit: CUnit) -> str:
     return text
 
 
-def _cast_check(value: Value, name: Names, unit: CUnit) -> str:
+def _cast_check(value: Value, name: Names) -> str:
     (operand,) = value.args
     if value.dtype.kind == "f":
         result = f"wide({name(value)})" if value.dtype == HALF else name(value)

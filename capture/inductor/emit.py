@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
-from capture.inductor.checking import check, suspicion
+from capture.inductor.checking import check, masked_values, suspicion
 from capture.inductor.combining import (
     PAIRWISE,
     STREAMS,
@@ -83,6 +83,7 @@ class Body:
         self.opaque = False  # whether the kernel needs a number that the compiler does not know
         self.noted: dict[str, None] = {}  # variables that gather flags, in the form that notes them
         self.backups = self.keep_inputs()
+        self.masked = masked_values(nest) if self.mode == FAST else frozenset()
         self.rows = self.row_values()
         self.crossing = self.crossing_values() if self.lane is not None else set()
         self.names = {reduction: self.local(reduction.kept) for reduction in nest.reductions if reduction.kept}
@@ -191,7 +192,8 @@ class Body:
             return self.call_for_one(value)
         self.unit.use(value)
         operands = tuple(map(self.name, value.args))
-        if value.node is not None and value.args[0].dtype.kind == "f" and all(a.op == "constant" for a in value.args):
+        is_float = "f" in (value.dtype.kind, value.args[0].dtype.kind)
+        if is_float and all(arg.op == "constant" for arg in value.args):
             operands = tuple(map(self.hide, value.args))  # gcc divides 1.0 by 0.0 while compiling, and raises nothing
         if value.op == "cast":
             (operand,) = value.args
@@ -229,7 +231,7 @@ class Body:
         if self.mode != FAST:
             text = check(value, self.name, self.unit)
             self.lines.add(f"{self.gathers(self.unit.flags[value.node])} |= {text};")
-        elif text := suspicion(value, self.name):
+        elif text := suspicion(value, self.name, value in self.masked):
             self.suspects = True
             self.lines.add(f"suspect |= {text};")
 
@@ -589,7 +591,10 @@ class Body:
                 self.lines.add(f"{where}{array}[{self.position(value)}] = {self.local(value)};")
         for reduction in self.reductions(phase):
             position = self.unit.size(reduction.position)
-            states.step(reduction, self.name(reduction.element), f"({position})", self.mode == CHECKED)
+            element = reduction.element
+            is_hidden = element.op == "constant" and element.dtype.kind == "f"
+            text = self.hide(element) if is_hidden else self.name(element)
+            states.step(reduction, text, f"({position})", self.mode == CHECKED)
         for write in nest.writes:
             if nest.in_loop(write) and write.phase == phase:
                 self.write(write)

@@ -4,7 +4,8 @@
     %s = sqrt(%c)              →    %s = constant(1.4142135623730951)
     %y = multiply(%x, %s)           %y = multiply(%x, %s)
 
-Arrays that are returned or written stay computed: each call gives a new one.
+Arrays that are returned or written stay computed: each call gives a new one. A reduction of no elements is a constant,
+too: kernels hide constants from the compiler, which divides 0.0 by 0.0 itself and raises nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from capture.ir.graph import Graph, Node, Transformer
-from capture.ir.op import ListLiteral
+from capture.ir.op import ListLiteral, Reduce
 from capture.ir.passes.aliasing import escaping, repeats, written
-from capture.ir.shapes import product
+from capture.ir.shapes import is_static, product
 from capture.ir.types import ArrayType, type_of
 from capture.ir.warned import raised
 
@@ -41,7 +42,7 @@ class _Folder(Transformer):
         type = node.type
         if not isinstance(type, ArrayType) or node.target == "store" or not repeats(node.op):
             return False
-        if any(self.new[value].kind != "constant" for value in node.inputs):
+        if not _is_of_nothing(node) and any(self.new[value].kind != "constant" for value in node.inputs):
             return False
         if type.scalar:
             return True
@@ -61,9 +62,17 @@ def _evaluate(node: Node, args: tuple[Any, ...]) -> np.ndarray | np.generic | No
     return value if type_of(value) == node.type else None
 
 
+def _is_of_nothing(node: Node) -> bool:
+    """Whether it reduces axes of an array of known sizes without elements: what is in it does not matter."""
+    if not isinstance(node.op.lower, Reduce):
+        return False
+    shape = node.args[0].type.shape
+    return is_static(shape) and any(shape[axis] == 0 for axis in node.params["axis"])
+
+
 def _values(value: Any) -> Any:
     if isinstance(value, Node):
-        return value.args[0]
+        return value.args[0] if value.kind == "constant" else np.empty(value.type.shape, value.type.dtype)
     if not isinstance(value, tuple):
         return value
     return ListLiteral(map(_values, value)) if type(value) is ListLiteral else tuple(map(_values, value))
