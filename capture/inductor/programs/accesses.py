@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
+from capture.inductor.programs.circular import HELPER
 from capture.inductor.programs.elements import Elements, outside
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.intervals import HIGHEST, LOWEST, fits
-from capture.inductor.programs.numbers import C_NUMBERS, answer, helper_texts
+from capture.inductor.programs.numbers import C_NUMBERS, Operand, answer, as_float, helper_texts
 from capture.inductor.programs.ranges import is_int
 from capture.inductor.programs.values import Array, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
@@ -43,9 +44,24 @@ def write_number(function: Function, step: Node) -> None:
         return
     if not found.text:
         raise BackendError(f"{step.params['symbol']} that wraps")
-    function.assign(step, found.text)
+    if step in function.circular:
+        _write_circle(function, step, operands[0])
+    else:
+        function.assign(step, found.text)
     if found.after:
         function.leave_if(found.after.format(r=target))
+
+
+def _write_circle(function: Function, step: Node, angle: Operand) -> None:
+    """A sine and the cosine of the same angle, where the first of them stands."""
+    pair = function.circular[step]
+    if any(node in function.texts for node in pair if node is not step):
+        return
+    function.help(HELPER)
+    sine, cosine = map(function.target, pair)
+    with function.lines.block():
+        function.lines.add("f64 sine, cosine;", f"math_sincos({as_float(angle)}, &sine, &cosine);")
+        function.lines.add(f"{sine} = sine;", f"{cosine} = cosine;")
 
 
 def _limits(function: Function, step: Node) -> list[str]:
@@ -171,8 +187,15 @@ def _tested_place(function: Function, size: str, place: Node, text: str) -> str:
     else:
         at = function.variable(f"{place.name}_at", "i64")
         function.lines.add(f"{at} = {text} < 0 ? {text} + {size} : {text};")
-        function.leave_if(f"(u64){at} >= (u64){size}")
+        if not (is_known and _is_within(function, place, size)):
+            function.leave_if(f"(u64){at} >= (u64){size}")
     return at
+
+
+def _is_within(function: Function, place: Any, size: str) -> bool:
+    """Whether there is such a place for certain, counted from either end."""
+    low = function.bounds(function.term(place))[0]
+    return size.isdigit() and low >= -int(size) and function.at_most(place, size, -1)
 
 
 def _literal_place(function: Function, size: str, place: int) -> str:

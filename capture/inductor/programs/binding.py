@@ -41,6 +41,7 @@ from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
+from capture.inductor.programs.repeating import without_repeated_loads
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of
 from capture.ir.graph import Node
 from capture.ir.op import Strided
@@ -139,7 +140,7 @@ def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
 class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
-        chosen = without_short_decisions(with_maps_before_loops(node.params["program"]))
+        chosen = without_short_decisions(with_maps_before_loops(without_repeated_loads(node.params["program"])))
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()

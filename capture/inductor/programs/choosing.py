@@ -9,6 +9,9 @@ computed one after the other, and then a ``select`` chooses; the processor has n
     other():  %b = number(%k, 2, '//')      jump both(%c)
               jump both(%b)
 
+Where both ways do the same with other operands (``u * (u - left)`` or ``u * (right - u)``), of whatever type, operands
+are chosen instead, and it is done once.
+
 What leaves on one of the ways leaves only where control would have gone that way: ``Chosen.supposed`` knows such steps.
 """
 
@@ -21,7 +24,8 @@ from typing import Any
 
 from capture.inductor.programs.intervals import is_integer
 from capture.ir.graph import Node, map_nodes
-from capture.ir.program import Block, Branch, Jump, Program, RankedType
+from capture.ir.program import STORES, Block, Branch, Jump, Program, RankedType
+from capture.ir.types import ArrayType, NumberType
 
 MOST = 4
 """Steps on both ways together."""
@@ -59,7 +63,10 @@ def without_short_decisions(program: Program) -> Chosen:
         for name in list(blocks):
             found = _ways(blocks[name], blocks, entries) if name in blocks else None
             if found is not None:
-                blocks[name] = _chosen(blocks[name], found, blocks[found.both].parameters, supposed)
+                made = _merged(blocks[name], found)
+                if made is None and not _is_short(found):
+                    continue
+                blocks[name] = made or _chosen(blocks[name], found, blocks[found.both].parameters, supposed)
                 for way in found.blocks:
                     del blocks[way.name]
                 entries[found.both] -= 1
@@ -94,7 +101,7 @@ def _ways(block: Block, blocks: Mapping[str, Block], entries: Mapping[str, int])
                 continue
             (one, then_block), (two, other_block) = then, other
             found = _Ways(one.target, one.args, two.args, then_block, other_block)
-            if one.target == two.target and one.target != block.name and _is_short(found):
+            if one.target == two.target and one.target != block.name and (_is_short(found) or _are_alike(found)):
                 return found
     return None
 
@@ -170,3 +177,73 @@ def _chosen(
         steps.append(Node(f"{parameter.name}_chosen", "step", "select", choice, {}, parameter.type, position))
         given.append(steps[-1])
     return replace(block, steps=tuple(steps), end=Jump(ways.both, tuple(given)))
+
+
+# Ways that do the same ----------------------------------------------------------------------------------------------
+MOST_ALIKE = 8
+"""Steps on each way."""
+
+
+class _Unlike(Exception):
+    """The ways do different things."""
+
+
+class _Merging:
+    """The steps of both ways as one: where they differ in a number or scalar, that is chosen."""
+
+    def __init__(self, condition: Any, block: Block) -> None:
+        self.condition = condition
+        self.steps = list(block.steps)
+        self.known: dict[tuple[Any, Any], Any] = {}  # of the ways, and what both have become
+        self.own: set[Node] = set()  # what one way alone has made
+
+    def merge(self, one: Any, two: Any) -> Any:
+        if isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two):
+            return tuple(map(self.merge, one, two))
+        if one is two or (not isinstance(one, Node) and type(one) is type(two) and one == two):
+            return one
+        if (one, two) not in self.known:
+            self.known[one, two] = self.choose(one, two)
+        return self.known[one, two]
+
+    def choose(self, one: Any, two: Any) -> Any:
+        kinds = {getattr(value, "type", None) for value in (one, two)}
+        if len(kinds) > 1 or not isinstance(one, Node) or not isinstance(one.type, NumberType | ArrayType):
+            raise _Unlike
+        if one in self.own or two in self.own:
+            raise _Unlike
+        choice = (self.condition, one, two)
+        self.steps.append(Node(f"{one.name}_or", "step", "select", choice, {}, one.type, one.position))
+        return self.steps[-1]
+
+    def step(self, one: Node, two: Node) -> None:
+        if (one.target, one.params, one.type) != (two.target, two.params, two.type) or one.target in STORES:
+            raise _Unlike
+        made = replace(one, name=f"{one.name}_both", args=self.merge(one.args, two.args))
+        self.known[one, two] = made
+        self.own |= {one, two}
+        self.steps.append(made)
+
+
+def _are_alike(ways: _Ways) -> bool:
+    steps = [block.steps if block is not None else () for block in (ways.then_block, ways.other_block)]
+    kinds = [[(step.target, step.params) for step in way] for way in steps]
+    return kinds[0] == kinds[1] and 0 < len(kinds[0]) <= MOST_ALIKE
+
+
+def _merged(block: Block, ways: _Ways) -> Block | None:
+    """The block with what both ways do; None where they are not alike."""
+    assert isinstance(block.end, Branch)
+    if not _are_alike(ways) or ways.then_block is None or ways.other_block is None:
+        return None
+    merging = _Merging(block.end.condition, block)
+    try:
+        for one, two in zip(ways.then_block.steps, ways.other_block.steps, strict=True):
+            merging.step(one, two)
+        given = [merging.merge(one, two) for one, two in zip(ways.then, ways.other, strict=True)]
+    except _Unlike:
+        return None
+    choices = sum(step.target == "select" for step in merging.steps[len(block.steps) :])
+    if choices > MOST:
+        return None
+    return replace(block, steps=tuple(merging.steps), end=Jump(ways.both, tuple(given)))

@@ -28,6 +28,7 @@ import numpy as np
 
 from capture.inductor.csource import CUnit, Lines
 from capture.inductor.programs.choosing import Supposition
+from capture.inductor.programs.circular import find_circular
 from capture.inductor.programs.counting import CHUNK, FEW, Counted, find_counted
 from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
@@ -73,6 +74,7 @@ class Function:
         self.roots: dict[str, Node] = {}  # ints, by their variables
         self.places: dict[tuple[str, str], str] = {}  # those that the block has: along axes of sizes, and what they are
         self.counted = find_counted(program)
+        self.circular = find_circular(program)
         self.limits: dict[str, str] = {}  # of counted loops, where they have one
         self.settled = settled or {}
         self.size_moves: dict[str, set[str]] = {}  # what jumps give to sizes and strides of parameters

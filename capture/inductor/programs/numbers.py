@@ -246,13 +246,13 @@ def answer(symbol: str, operands: Sequence[Operand], python: type) -> Answer:
         return _extreme(symbol, operands, python)
     kinds = {operand.kind for operand in operands}
     if symbol == "complex" and len(operands) == 2:
-        return Answer(f"__builtin_complex({', '.join(_as_float(operand) for operand in operands)})")
+        return Answer(f"__builtin_complex({', '.join(as_float(operand) for operand in operands)})")
     if symbol == "complex" or "complex" in kinds:
         if symbol not in _COMPLEX:
             raise BackendError(f"{symbol} of complex numbers")
         return _filled(_COMPLEX[symbol], [_as_complex(operand) for operand in operands])
     if symbol in _MATH:
-        return _filled(_MATH[symbol], [_as_float(operand) for operand in operands])
+        return _filled(_MATH[symbol], [as_float(operand) for operand in operands])
     kind = "float" if "float" in kinds else "int"
     row = _ROWS[kind].get(symbol)
     if row is None or (symbol == "**" and kind == "int" and python is not int):
@@ -261,7 +261,7 @@ def answer(symbol: str, operands: Sequence[Operand], python: type) -> Answer:
         row = _simpler(symbol, operands) or row
     if len(kinds) == 1:
         return _filled(row, [operand.text for operand in operands])
-    found = _filled(row, [_as_float(operand) for operand in operands])
+    found = _filled(row, [as_float(operand) for operand in operands])
     inexact = [f"!IS_EXACT({operand.text})" for operand in operands if operand.kind == "int" and not _is_exact(operand)]
     if symbol not in ("<", "<=", "==", "!=", ">", ">="):
         return found
@@ -338,7 +338,7 @@ _SIMPLER: Mapping[str, Callable[..., Answer | None]] = {
 }
 
 
-def _as_float(operand: Operand) -> str:
+def as_float(operand: Operand) -> str:
     """C of what Python makes of an operand where floats are computed with."""
     if operand.kind == "float":
         return operand.text
@@ -346,7 +346,7 @@ def _as_float(operand: Operand) -> str:
 
 
 def _as_complex(operand: Operand) -> str:
-    return operand.text if operand.kind == "complex" else f"__builtin_complex({_as_float(operand)}, 0.0)"
+    return operand.text if operand.kind == "complex" else f"__builtin_complex({as_float(operand)}, 0.0)"
 
 
 def _extreme(symbol: str, operands: Sequence[Operand], python: type) -> Answer:
