@@ -20,8 +20,6 @@ SHARE = 4
 
 NOT_WHOLE = {
     "gru": "a list that grows in the loop: unrolled",
-    "k_means": "a decision on a mask, rows chosen by it",
-    "lattice_boltzmann": "rolls by numbers out of arrays",
     "viterbi": "a column chosen by an element of an array, before the loops",
     "welford": "the least and largest of a stream begin as Python floats and become scalars",
 }

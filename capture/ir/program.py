@@ -289,7 +289,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
     "load": _load,
     "store": _store,
     "store_at": _store_at,
-    "pick": lambda a, mask: a[mask],  # a mask of the array's shape: a new array of rank 1
+    "pick": lambda a, mask: a[mask],  # a mask of the first axes, which become one: a new array
     "gather": lambda a, places: a[places],  # integers along the first axis: a new array
     "store_picked": _store_chosen,
     "store_gathered": _store_chosen,

@@ -81,7 +81,7 @@ class Indexing(Numbers):
         raise GraphBreak(f"an index that is {part.describe()} inside a loop", "op")
 
     def _places(self, array: InsideArray, key: Value) -> InsideArray | None:
-        """A key that is an array: a mask of the array's shape, or integers along its first axis."""
+        """A key that is an array: a mask of the array's first axes, or integers along its first axis."""
         found = key.real(self.tracer)
         if isinstance(found, TupleValue) and len(found.values) == 1:
             found = found.values[0].real(self.tracer)
@@ -90,7 +90,7 @@ class Indexing(Numbers):
         is_mask = found.type.dtype.kind == "b"
         if (
             not array.type.ndim
-            or (is_mask and found.type.ndim != array.type.ndim)
+            or (is_mask and not 0 < found.type.ndim <= array.type.ndim)
             or found.type.dtype.kind not in "biu"
         ):
             raise GraphBreak("an index that is an array of this kind inside a loop", "op")
@@ -100,7 +100,8 @@ class Indexing(Numbers):
         """The elements at places that are computed, in a new array."""
         dtype = array.type.dtype
         if places.type.dtype.kind == "b":
-            return self.array(self.step("pick", array.node, places.node, type=RankedType(dtype, 1, DENSE)))
+            ndim = 1 + array.type.ndim - places.type.ndim
+            return self.array(self.step("pick", array.node, places.node, type=RankedType(dtype, ndim, DENSE)))
         type = RankedType(dtype, places.type.ndim + array.type.ndim - 1, DENSE)
         if array.type.ndim > 1 and places.type.ndim > 1:
             raise GraphBreak("an index of several dimensions inside a loop", "op")
@@ -157,7 +158,10 @@ class Indexing(Numbers):
         if places is not None:
             if isinstance(found, InsideArray) and not np.can_cast(found.type.dtype, array.type.dtype, "safe"):
                 raise GraphBreak("values of another dtype are assigned to computed places inside a loop", "op")
-            target = "store_picked" if places.type.dtype.kind == "b" else "store_gathered"
+            is_mask = places.type.dtype.kind == "b"
+            if is_mask and places.type.ndim < array.type.ndim and isinstance(found, InsideArray):
+                raise GraphBreak("arrays are assigned to places that a mask chooses inside a loop", "op")
+            target = "store_picked" if is_mask else "store_gathered"
             stored = found.node if isinstance(found, InsideArray) else self._stored(array, found)
             self.step(target, array.node, places.node, stored, type=None)
             return

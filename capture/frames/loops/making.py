@@ -116,8 +116,10 @@ def _kind_of(arg: Any) -> np.dtype:
 def _rolled(inside: Calling, array: Value, shift: Value, axis: Value = Constant(None)) -> Value:  # noqa: B008
     """``np.roll`` along one axis: two pieces that change places."""
     along = axis.value if isinstance(axis, Constant) else None
-    if not isinstance(array, InsideArray) or not inside._is_number(shift) or inside.python_of(shift) is not int:
+    if not isinstance(array, InsideArray):
         raise GraphBreak("np.roll of these inside a loop", "op")
+    if not isinstance(shift, Constant) or type(shift.value) is not int:
+        shift = inside.number_of(inside._index(shift))
     along = 0 if along is None and array.type.ndim == 1 else along
     if type(along) is not int or not -array.type.ndim <= along < array.type.ndim:
         raise GraphBreak("np.roll along these axes inside a loop", "op")
@@ -134,6 +136,22 @@ def _rolled(inside: Calling, array: Value, shift: Value, axis: Value = Constant(
         keys = [TupleValue([*[ALL] * along, SliceValue(start, stop, nothing)]) for start, stop in (target, source)]
         inside.store_item(made, keys[0], inside.item(array, keys[1]))
     return made
+
+
+def _reshaped(inside: Calling, array: Value, *shape: Value) -> Value:
+    """``x.reshape(-1, 1)``: the same sizes in the same order, but for axes of one element."""
+    sizes = shape[0].values if len(shape) == 1 and isinstance(shape[0], TupleValue) else shape
+    given = [part.value if isinstance(part, Constant) else None for part in sizes]
+    if not isinstance(array, InsideArray) or not all(type(size) is int for size in given) or 0 in array.sizes:
+        raise GraphBreak("a reshape inside a loop", "op")
+    old = [size for size in array.sizes if size != 1]
+    new = [size for size in given if size != 1]
+    if len(new) != len(old) or not (new == old or new == [-1]) or (new == [-1] and given.count(-1) != 1):
+        raise GraphBreak("a reshape inside a loop that is not only about axes of one element", "op")
+    flat = inside.item(array, TupleValue([Constant(0) if size == 1 else ALL for size in array.sizes]))
+    if not isinstance(flat, InsideArray):
+        raise GraphBreak("a reshape inside a loop of one element", "op")
+    return inside.item(flat, TupleValue([Constant(None) if size == 1 else ALL for size in given]))
 
 
 def _flipped(axis: int | None) -> Row:
@@ -278,6 +296,8 @@ CALLS: Mapping[str, Row] = {
     "array": _array,
     "asarray": _array,
     "roll": _rolled,
+    "ndarray_reshape": _reshaped,
+    "np_reshape": _reshaped,
     "flip": _flipped(None),
     "flipud": _flipped(0),
     "fliplr": _flipped(1),

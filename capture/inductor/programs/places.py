@@ -60,15 +60,27 @@ def write_store_gathered(function: Function, step: Node) -> None:
 def write_pick(function: Function, step: Node) -> None:
     node, mask_node = step.args
     array, mask = function.in_memory(node), function.in_memory(mask_node)
-    count = _count(function, mask, array.sizes)
-    target = make(function, step.name, step.name, step.type.dtype, [count], checked=False)
+    axes = len(mask.sizes)
+    count = _count(function, mask, array.sizes[:axes])
+    target = make(function, step.name, step.name, step.type.dtype, [count, *array.sizes[axes:]], checked=False)
     with function.lines.block():
         function.lines.add("i64 found = 0;")
-        nest = Nest(function, array.sizes)
+        nest, rest = Nest(function, array.sizes[:axes]), Nest(function, array.sizes[axes:])
         chosen = f"if ({mask.element(nest.places)})"
-        with nest.loops(range(len(array.sizes)), simd=False), function.lines.block(chosen):
-            function.lines.add(f"{target.pointer}[found++] = {array.element(nest.places)};")
+        with nest.loops(range(axes), simd=False), function.lines.block(chosen):
+            if axes == len(array.sizes):
+                function.lines.add(f"{target.pointer}[found++] = {array.element(nest.places)};")
+            else:
+                _copy_row(function, target, array, nest.places, rest)
     function.arrays[step] = target
+
+
+def _copy_row(function: Function, target: Array, array: Array, chosen: Sequence[str], rest: Nest) -> None:
+    """What a mask has chosen, where it stands for more than an element."""
+    with rest.loops(range(len(rest.sizes)), simd=False):
+        place = offset(["found", *rest.places], target.strides)
+        function.lines.add(f"{target.pointer}[{place}] = {array.element([*chosen, *rest.places])};")
+    function.lines.add("found++;")
 
 
 def write_store_picked(function: Function, step: Node) -> None:
@@ -89,25 +101,29 @@ def write_store_picked(function: Function, step: Node) -> None:
         else:
             if isinstance(given, Array):
                 given = _cast(f"*{given.pointer}", given.dtype, array.dtype)
-            require_fit(function, mask.sizes, array.sizes)
+            _require_same(function, mask, array.sizes[: len(mask.sizes)])
             function.lines.add(f"const {variable_type(array.dtype)} fill = {given};")
             text, following = "fill", []
         nest = Nest(function, array.sizes)
-        chosen = f"if ({mask.element(nest.places)})"
+        chosen = f"if ({mask.element(nest.places[: len(mask.sizes)])})"
         with nest.loops(range(len(array.sizes)), simd=not following), function.lines.block(chosen):
             function.lines.add(f"{array.element(nest.places)} = {text};", *following)
 
 
 def _count(function: Function, mask: Array, sizes: Sequence[str]) -> str:
     """How many elements of a mask, of these sizes, are true."""
-    require_fit(function, mask.sizes, sizes)
-    function.leave_if(*(f"{size} != 1" for mine, size in zip(mask.sizes, sizes, strict=True) if mine == "1" != size))
+    _require_same(function, mask, sizes)
     count = function.variable("count", "i64")
     function.lines.add(f"{count} = 0;")
     nest = Nest(function, mask.sizes)
     with nest.loops(range(len(mask.sizes)), f" reduction(+:{count})"):
         function.lines.add(f"{count} += {mask.element(nest.places)} != 0;")
     return count
+
+
+def _require_same(function: Function, mask: Array, sizes: Sequence[str]) -> None:
+    require_fit(function, mask.sizes, sizes)
+    function.leave_if(*(f"{size} != 1" for mine, size in zip(mask.sizes, sizes, strict=True) if mine == "1" != size))
 
 
 def _place(function: Function, array: Array, places: Array, at: Sequence[str]) -> str:
