@@ -9,6 +9,7 @@ copies the operands that the program writes, and at the end writes its results a
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
 from capture.inductor.programs.hoisting import with_maps_before_loops
 from capture.inductor.programs.intervals import Interval, Intervals, is_integer
+from capture.inductor.programs.masking import with_whole_masked_stores
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
@@ -81,6 +83,10 @@ STEPS = {
     "call": write_call,
 }
 """Who writes each kind of step."""
+
+
+PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores)
+"""What is done to a program first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,8 @@ def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
 class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
-        chosen = without_short_decisions(with_maps_before_loops(without_repeated_loads(node.params["program"])))
+        given: Program = node.params["program"]
+        chosen = without_short_decisions(functools.reduce(lambda each, renew: renew(each), PASSES, given))
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()

@@ -110,7 +110,8 @@ def _root(block: Block, number: int, value: Node, roots: Mapping[Node, int]) -> 
     if reader.target == "map":
         repeats = reader.type.ndim > value.type.ndim or len(reader.type.ones) < len(value.type.ones)
         return None if repeats and is_dear(value) else roots.get(reader, number)
-    if reader.target == "reduce" or (reader.target == "store" and reader.args[0] is not value):
+    is_stored = reader.target == "store" or bool(reader.params.get("whole"))
+    if reader.target == "reduce" or (is_stored and reader.args[0] is not value and reader.args[-1] is value):
         return number
     return None
 

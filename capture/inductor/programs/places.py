@@ -6,7 +6,7 @@ order; the program leaves where a place does not exist, or where the number of v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,9 @@ def _copy_row(function: Function, target: Array, array: Array, chosen: Sequence[
 def write_store_picked(function: Function, step: Node) -> None:
     node, mask_node, value = step.args
     array, mask = function.in_memory(node), _apart(function, mask_node, node)
+    if step.params.get("whole"):
+        _store_where(function, array, mask, value)
+        return
     given = _given(function, node, value, array.dtype)
     with function.lines.block():
         if isinstance(given, Array) and given.sizes:
@@ -108,6 +111,31 @@ def write_store_picked(function: Function, step: Node) -> None:
         chosen = f"if ({mask.element(nest.places[: len(mask.sizes)])})"
         with nest.loops(range(len(array.sizes)), simd=not following), function.lines.block(chosen):
             function.lines.add(f"{array.element(nest.places)} = {text};", *following)
+
+
+def _store_where(function: Function, array: Array, mask: Array, value: Node) -> None:
+    """A map over whole arrays, computed only where the mask holds."""
+    _require_same(function, mask, array.sizes)
+    for sizes in _sizes_read(function, value):
+        _require_same(function, mask, sizes)
+    nest = Nest(function, array.sizes)
+    element = nest.elements.builder.cast(nest.value(value), array.dtype)
+    nest.expect(element)
+    chosen = f"if ({mask.element(nest.places)})"
+    with nest.loops(range(len(array.sizes)), simd=False), function.lines.block(chosen):
+        function.lines.add(f"{array.element(nest.places)} = {nest.elements.text(element)};")
+    nest.settle()
+
+
+def _sizes_read(function: Function, value: Node) -> Iterator[Sequence[str]]:
+    """The sizes of the arrays that a map reads."""
+    entry = function.arrays[value]
+    if isinstance(entry, Array):
+        yield entry.sizes
+        return
+    for part in entry.step.args:
+        if is_array(part):
+            yield from _sizes_read(function, part)
 
 
 def _count(function: Function, mask: Array, sizes: Sequence[str]) -> str:
