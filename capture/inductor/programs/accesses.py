@@ -186,8 +186,12 @@ def _tested_place(function: Function, size: str, place: Node, text: str) -> str:
         function.leave_if(f"{at} < 0")
     else:
         at = function.variable(f"{place.name}_at", "i64")
-        function.lines.add(f"{at} = {text} < 0 ? {text} + {size} : {text};")
-        if not (is_known and _is_within(function, place, size)):
+        if is_known and _is_within(function, place, size):
+            function.lines.add(f"{at} = {text} < 0 ? {text} + {size} : {text};")
+            return at
+        function.lines.add(f"{at} = {text};")  # what lies within, as most does, is looked at once
+        with function.lines.block(f"if ((u64){at} >= (u64){size})"):
+            function.lines.add(f"{at} += {size};")
             function.leave_if(f"(u64){at} >= (u64){size}")
     return at
 
