@@ -17,6 +17,7 @@ from tests import ulp
 from tests.benchmarks import clocks, dynamic, peers, table
 from tests.benchmarks.loops import SIZES as LOOP_SIZES
 from tests.benchmarks.loops import timing
+from tests.benchmarks.programs import SHARE
 
 SIZES = (10**3, 10**5, 10**7)
 DTYPES = ("float32", "float64")
@@ -44,6 +45,8 @@ def main() -> int:
 
 
 def _everything(options: argparse.Namespace) -> list[str]:
+    if options.quick and not options.only:
+        options.only = list(SHARE)
     return [*table.compare(options), "", *clocks.report(options)]
 
 
@@ -60,11 +63,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--loops", action="store_true", help="the corpus of loops instead")
     parser.add_argument("--size", default="medium", choices=LOOP_SIZES, help="of the programs of loops")
     parser.add_argument("--ulp", action="store_true", help="measure the errors of mathematical functions instead")
-    parser.add_argument("--quick", action="store_true", help="small sizes, a tenth of the time, no peers")
+    parser.add_argument("--quick", action="store_true", help="two programs of each family, float32, small, no peers")
     parser.add_argument("--write", help="also write the report to this file")
     options = parser.parse_args()
     if options.quick:
         options.sizes, options.seconds, options.peers = [10**3, 10**5], 0.1, []
+        options.dtypes = ["float32"]
     options.peers = ["numpy", "capture", *(name for name in options.peers if name not in ("numpy", "capture"))]
     return options
 

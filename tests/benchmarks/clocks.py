@@ -33,14 +33,15 @@ from tests.benchmarks.programs.program import Program, normal, vector
 
 PROCESSES = 5
 COUNTS = (250, 500, 1000, 2000)
+"""Of operations; a quick report has one process and the first half of these."""
 TRACED = ("gelu", "black_scholes", "layer_norm", "lstm_cell", "gpt2_block", "quaternion_product", "forces", "mlp")
 
 
 def report(options: argparse.Namespace) -> list[str]:
     lines = ["| clock | measured | aim |", "|---|---|---|"]
-    for clock, measured, aim in (*_calls(), *_first_calls(), _tracing(), _peak()):
+    for clock, measured, aim in (*_calls(), *_first_calls(1 if options.quick else PROCESSES), _tracing(), _peak()):
         lines.append(f"| {clock} | {measured} | {aim} |")
-    return [*lines, "", *_small_call(options.peers), "", *_many_operations()]
+    return [*lines, "", *_small_call(options.peers), "", *_many_operations(COUNTS[:2] if options.quick else COUNTS)]
 
 
 # A call ---------------------------------------------------------------------------------------------------------------
@@ -116,9 +117,9 @@ print(imported - start, time.perf_counter() - imported)
 """
 
 
-def _first_calls() -> Iterator[tuple[str, str, str]]:
-    empty, known, warm = _in_processes("gelu", 1000)
-    block = _in_processes("gpt2_block", 100_000)
+def _first_calls(processes: int) -> Iterator[tuple[str, str, str]]:
+    empty, known, warm = _in_processes("gelu", 1000, processes)
+    block = _in_processes("gpt2_block", 100_000, processes)
     yield "`import capture`, NumPy being there", f"{warm[0]:.0f} ms", "60 ms"
     yield "first call of gelu, nothing known, not even the compiler", f"{empty[1]:.0f} ms", "150 ms"
     yield "first call of gelu, empty cache", f"{known[1]:.0f} ms", "150 ms"
@@ -127,12 +128,12 @@ def _first_calls() -> Iterator[tuple[str, str, str]]:
     yield "first call of gpt2_block, new process, warm cache", f"{block[2][1]:.0f} ms", ""
 
 
-def _in_processes(name: str, size: int) -> list[tuple[float, float]]:
+def _in_processes(name: str, size: int, processes: int) -> list[tuple[float, float]]:
     """Milliseconds of the import and of the first call: nothing known, only the compiler known, everything known."""
     taken: list[list[tuple[float, float]]] = [[], [], []]
     with tempfile.TemporaryDirectory() as compiled:
         _in_process(name, size, compiled, compiled)  # as an installed package, all modules are bytecode
-        for _ in range(PROCESSES):
+        for _ in range(processes):
             with tempfile.TemporaryDirectory() as folder:
                 taken[0].append(_in_process(name, size, folder, compiled))
                 _forget_kernels(folder)
@@ -247,8 +248,8 @@ def _peak() -> tuple[str, str, str]:
 STAGES = ("trace", "prepare", "lower", "schedule", "render", "compile")
 
 
-def _many_operations() -> list[str]:
-    taken = {count: _stages(count) for count in COUNTS}
+def _many_operations(counts: tuple[int, ...]) -> list[str]:
+    taken = {count: _stages(count) for count in counts}
     lines = [
         f"| array operations | {' | '.join(STAGES)} | all, s |",
         "|---|" + "---|" * (len(STAGES) + 1),
@@ -256,7 +257,8 @@ def _many_operations() -> list[str]:
     for count, stages in taken.items():
         cells = " | ".join(f"{stages[stage]:.2f}" for stage in STAGES)
         lines.append(f"| {count:,} | {cells} | {sum(stages.values()):.2f} |")
-    growth = [math.log2(max(taken[2000][stage], 1e-3) / max(taken[1000][stage], 1e-3)) for stage in STAGES]
+    half, whole = (taken[count] for count in counts[-2:])
+    growth = [math.log2(max(whole[stage], 1e-3) / max(half[stage], 1e-3)) for stage in STAGES]
     return [*lines, f"| power at the end | {' | '.join(f'{power:.2f}' for power in growth)} | |"]
 
 

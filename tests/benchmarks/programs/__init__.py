@@ -16,17 +16,20 @@ from tests.benchmarks.programs import (
 )
 from tests.benchmarks.programs.program import Program
 
-PROGRAMS: tuple[Program, ...] = (
-    *elementwise.PROGRAMS,
-    *reducing.PROGRAMS,
-    *normalising.PROGRAMS,
-    *networks.PROGRAMS,
-    *statistics.PROGRAMS,
-    *finance.PROGRAMS,
-    *images.PROGRAMS,
-    *physics.PROGRAMS,
-    *integers.PROGRAMS,
-    *selecting.PROGRAMS,
+FAMILIES: tuple[tuple[Program, ...], ...] = (
+    elementwise.PROGRAMS,
+    reducing.PROGRAMS,
+    normalising.PROGRAMS,
+    networks.PROGRAMS,
+    statistics.PROGRAMS,
+    finance.PROGRAMS,
+    images.PROGRAMS,
+    physics.PROGRAMS,
+    integers.PROGRAMS,
+    selecting.PROGRAMS,
 )
+PROGRAMS = tuple(program for family in FAMILIES for program in family)
+SHARE = tuple(program.name for family in FAMILIES for program in family[:2])
+"""A look at each family."""
 
 BY_NAME = {program.name: program for program in PROGRAMS}
