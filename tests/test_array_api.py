@@ -22,7 +22,6 @@ REAL, NUMERIC = (*INTEGERS, *FLOATS), (*INTEGERS, *FLOATS, *COMPLEX)
 FLOATING, ANY, BITS = (*FLOATS, *COMPLEX), ("bool", *NUMERIC), ("bool", *INTEGERS)
 LEFT_TO_PYTHON = (
     *("imag", "real"),
-    *("np.broadcast_arrays(x, x[0])", 'bool(np.isdtype(x.dtype, "bool"))'),
     # NumPy 2.0 gives a Python int, and the very array that it was given.
     *(["np.count_nonzero(x)"] if type(np.count_nonzero([1])) is int else []),
     *(["round"] if np.round(whole := np.ones(1, int)) is whole else []),

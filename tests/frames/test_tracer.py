@@ -168,7 +168,7 @@ def prints(x, y):
 
 def unknown(x, y):
     z = np.exp(x)
-    w = np.min_scalar_type(3).itemsize
+    w = np.getbufsize()
     return z * w + y
 
 

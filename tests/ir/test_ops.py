@@ -92,6 +92,10 @@ def check(target: Any, operands: tuple[Any, ...], params: dict[str, Any], refere
 
 def compare(actual: Any, expected: Any) -> None:
     assert type(actual) is type(expected)
+    if isinstance(expected, tuple):
+        for pair in zip(actual, expected, strict=True):
+            compare(*pair)
+        return
     np.testing.assert_array_equal(actual, expected)
     assert actual.dtype == expected.dtype
     assert np.array_equal(np.signbit(actual), np.signbit(expected)) or actual.dtype.kind != "f"
@@ -101,6 +105,10 @@ def compare(actual: Any, expected: Any) -> None:
 
 def check_type(predicted: Any, actual: Any, exact: bool = True) -> None:
     """``dense`` and ``inner`` are promises that inference may leave out; everything else is exact."""
+    if isinstance(actual, tuple):
+        for part, value in zip(predicted, actual, strict=True):
+            check_type(part, value, exact)
+        return
     expected = type_of(actual)
     if isinstance(predicted, NumberType):
         assert predicted in (NumberType(expected.python, actual), NumberType(expected.python, Symbol("trues")))

@@ -40,6 +40,8 @@ def _by_trial(sample: Any, bins: Any, weights: Any, range: Any, density: Any) ->
     return by_trial(_found)(sample, bins, range, density, weights)
 
 
+POINTS = ([0.0, 1.0, 2.5], [0.5, 1.5, 3.0])
+
 define(
     name="histogramdd_found",
     signature="sample, bins, range, density, weights",
@@ -48,6 +50,7 @@ define(
     gives=lambda sample, bins, weights, range, density: tuple,
     reference=lambda sample, bins, weights, range, density: _found(sample, bins, range, density, weights),
     lower=Extern(),
+    samples=((POINTS, ([0.0, 1.0, 2.0], [0.0, 2.0, 3.0]), None, {"range": None, "density": None}),),
 )
 
 
