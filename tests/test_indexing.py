@@ -115,12 +115,12 @@ def counted(x, i):
     "function", [embedding, fused, unread, partly_read, onto_itself, of_two, written_aside, counted]
 )
 def test_memory_that_is_not_there_is_not_reached(function, dynamic):
-    run, sums = captured(function, backend=inductor, dynamic=dynamic), function is written_aside
+    run = captured(function, backend=inductor, dynamic=dynamic)
     for place in (0, 10**9, 2**62, -(2**62)):
         index = np.array([0, place, 1])
         if function is not counted or place <= 0:  # where it exists, so many counts do
             run.on(lambda: (X.copy(), index.copy()))  # noqa: B023 (called at once)
-    assert run.breaks == (["add.at, which may warn, at places whose number is not known"] if sums and dynamic else [])
+    assert run.breaks == []
     run.on(lambda: (X[:0].copy(), np.array([2**61, 0])))
 
 
