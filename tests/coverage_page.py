@@ -188,6 +188,31 @@ NO_SAMPLE = {
 """Public names of NumPy's that no sample calls: they are left to Python."""
 
 
+WHY_NOT = {
+    "gives a text or bytes": "np.array2string np.array_repr np.array_str np.format_float_positional"
+    " np.format_float_scientific x.tobytes",
+    "gives a list of Python numbers": "x.tolist",
+    "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flat x.flags",
+    "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base"
+    " x.strides np.isfortran",
+    "shows memory as another dtype": "x.view np.frombuffer",
+    "reads Python objects one by one": "np.fromiter np.einsum_path",
+    "calls a function back for each row": "np.apply_along_axis",
+    "warns that it is deprecated, at the line of its caller": "np.fix np.typename",
+    "gives one dtype or another, as elements decide": "np.real_if_close",
+    "changes the state of a generator that has no input": "np.random.seed np.random.default_rng",
+    "permutes the caller's array in place": "np.random.shuffle",
+}
+"""Why calls are breaks: what no graph has."""
+
+
+def why_not(call: str) -> str:
+    """The stated reason for a break; empty where there is none."""
+    name = name_of(call)
+    names = (name, ".".join(name.split(".")[:2]))
+    return next((why for why, calls in WHY_NOT.items() if not set(names).isdisjoint(calls.split())), "")
+
+
 def samples() -> list[str]:
     calls = [part.strip() for line in SAMPLES.splitlines() for part in line.split(" | ") if part.strip()]
     if "scipy" in globals():
@@ -266,7 +291,8 @@ def _kind(nodes: list[Any]) -> str:
 
 
 def rows() -> list[tuple[str, str, str]]:
-    return [(call, *classify(call)) for call in samples()]
+    found = [(call, *classify(call)) for call in samples()]
+    return [(call, kind, why and (why_not(call) or why)) for call, kind, why in found]
 
 
 def page() -> str:

@@ -56,7 +56,7 @@ polyroots polysub polyval polyval2d polyval3d polyvalfromroots polyvander polyva
 """
 
 METHODS = """
-all any argmax argmin argpartition argsort astype choose clip conj conjugate copy cumprod cumsum dot flatten
+all any argmax argmin argpartition argsort astype byteswap choose clip conj conjugate copy cumprod cumsum dot flatten
 max mean min prod repeat round searchsorted std sum take trace var
 """
 
@@ -227,9 +227,10 @@ def _define_polynomial(module: ModuleType) -> None:
 
 
 def _define_special(module: ModuleType) -> None:
-    """The ufuncs of ``scipy.special``."""
+    """The ufuncs of ``scipy.special``, those that its Python functions call too."""
     names: dict[int, str] = {}
-    for name, function in sorted(vars(module).items()):
-        if isinstance(function, np.ufunc) and not name.startswith("_") and id(function) not in names:
+    inner = getattr(module, "_ufuncs", module)
+    for name, function in (*sorted(vars(module).items()), *sorted(vars(inner).items())):
+        if isinstance(function, np.ufunc) and id(function) not in names:
             names[id(function)] = name
             _define(f"{_SPECIAL}_{name}", function, function)
