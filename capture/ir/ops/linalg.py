@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.graph import Node
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import (
     allocated,
     broadcast_shapes,
-    is_literal,
     lowered,
     require_array,
     require_value,
@@ -163,7 +163,7 @@ def _outer(graph: Any, a: Any, b: Any) -> Any:
 
 def _ufunc_outer(graph: Any, ufunc: Any, a: Any, b: Any) -> Any:
     """``ufunc(a[..., newaxis, newaxis], b)``, with as many new axes as b has."""
-    left, right = (graph.call("asarray", operand) if is_literal(operand) else operand for operand in (a, b))
+    left, right = (operand if isinstance(operand, Node) else graph.call("asarray", operand) for operand in (a, b))
     ndim = left.type.ndim
     new = tuple(range(ndim, ndim + right.type.ndim))
     return graph.call(ufunc, graph.call("expand", left, axes=new) if new else left, right)

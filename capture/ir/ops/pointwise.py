@@ -204,6 +204,8 @@ ufunc_record(
 def _divmod(graph: Any, x: Any, y: Any) -> Any:
     """``np.divmod`` of integers; the quotient warns for both results."""
     quotient = graph.call("divmod_quotient", x, y)
+    if not is_literal(y) and operand_type(y).dtype.kind == "b":
+        raise CannotInfer("divmod by truth values")
     if is_literal(y) and y != 0:
         return quotient, graph.call("remainder", x, y)
     is_zero = graph.call("equal", y, 0)

@@ -315,7 +315,9 @@ def _reshape(graph: Any, a: Any, shape: Any, order: Any = "C") -> Any:
 
 
 def _reshape_method(graph: Any, a: Any, shape: tuple[Any, ...] = (), order: Any = "C") -> Any:
-    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))``."""
+    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))``; ``x.reshape()`` is an error."""
+    if not shape:
+        raise CannotInfer("reshape to no shape")
     return _reshape(graph, a, _spread(shape), order)
 
 
@@ -500,7 +502,7 @@ for _ndim, _function, _new_axes in (
 
 def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
     base = require_array(operand_type(m), "flip")
-    if not base.ndim:
+    if not base.ndim and axis is None:
         return graph.call("scalar", m)
     axes = many_axes(axis, base.ndim)
     return graph.call(
