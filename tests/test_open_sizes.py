@@ -102,6 +102,9 @@ ONE_VARIANT = {
         np.count_nonzero(x), np.lexsort((x[:, 0], x[:, 1])), np.partition(x, 2, axis=1)
         np.insert(x, 0, 1.0, axis=0), np.delete(x, 0, axis=1), np.cross(x[:, :3], x[:, 3:6])
         np.maximum.accumulate(x), np.add.reduceat(x, [0, 2], axis=1), np.add.outer(x[:, 0], x[:, 1])
+        np.take_along_axis(x, np.argsort(x, axis=1), axis=1), np.take_along_axis(x, np.argsort(x, axis=0), axis=0)
+        np.take_along_axis(x, np.argmax(x, axis=1, keepdims=True), axis=1), np.take_along_axis(x, x.argsort(None), None)
+        put_along(x, np.argsort(x, axis=0), axis=0), put_along(x, np.argsort(x, axis=1), axis=1)
         np.meshgrid(x[:, 0], x[0 : x.shape[1], 1]), np.allclose(x, x + 1), np.vander(x[:, 0], 3)
     """,
 }
@@ -140,14 +143,22 @@ def expressions():
         yield pytest.param(line, variants, id=f"told apart: {line}")
 
 
+def put_along(x, indices, axis):
+    result = x.copy()
+    np.put_along_axis(result, indices, np.sort(x, axis=axis), axis=axis)
+    return result
+
+
+NAMES = {"np": np, "math": math, "windows": np.lib.stride_tricks.sliding_window_view, "put_along": put_along}
+
+
 def variants_of(run):
     return max(len(each.variants) for each in (run.entry, *(rest.entry for rest in run.record.resumes.values())))
 
 
 @pytest.mark.parametrize(("line", "variants"), expressions())
 def test_variants_for_all_numbers_of_rows(line, variants):
-    names = {"np": np, "math": math, "windows": np.lib.stride_tricks.sliding_window_view}
-    run = captured(eval(f"lambda x: ({line})", names), dynamic=True)
+    run = captured(eval(f"lambda x: ({line})", NAMES), dynamic=True)
     rest = random.Random(line).sample(REST, len(REST))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

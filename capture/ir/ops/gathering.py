@@ -255,8 +255,6 @@ def places_along(graph: Any, shape: Sequence[Size], index: Any, axis: int) -> li
         if number == axis:
             places.append(index)
             continue
-        if not isinstance(size, int):
-            raise CannotInfer("positions along an axis whose size is not known")
         positions = graph.call("arange", start=0, stop=size)
         places.append(graph.call("reshape", positions, shape=(1,) * number + (size,) + (1,) * (ndim - number - 1)))
     return places
