@@ -80,6 +80,14 @@ ONE_VARIANT = {
         x + 1 / (len(x) + 1), x * float(x.shape[0]), np.float64(len(x)) * x, np.int64(len(x)) + x
         x + sum(x.shape), x * math.prod(x.shape), x - min(x.shape), x + max(x.shape), x * len(x) ** 3
         divmod(len(x), 3), x * 2, -len(x) // 2, abs(len(x) - 5), tuple(s + 1 for s in x.shape)
+        np.prod(x.shape), np.sum(x.shape), np.max(x.shape), np.min(x.shape), np.prod([len(x), 3]), np.sum((2, len(x)))
+        x + int(np.prod(x.shape[1:])), x * int(np.prod(x.shape)), float(np.prod(x.shape)), np.prod(x.shape).item()
+        np.zeros(np.prod(x.shape)), np.zeros((np.max(x.shape), np.int64(2))), np.arange(np.int64(len(x)))
+        x.reshape(np.prod(x.shape)), x.reshape(-1, int(np.prod(x.shape[1:]))), x.reshape(-1, np.int64(x.shape[1]))
+        x[: np.int64(len(x))], x[np.prod(x.shape[:1]) :], np.repeat(x, np.int64(x.shape[1]), axis=0)
+        np.pad(x.astype(np.int8), 1, constant_values=np.prod((len(x), 300))), np.roll(x, np.sum(x.shape))
+        np.ones(5, np.int8) + np.int64(len(x)), np.ones(5, np.float32) * np.prod(x.shape), np.prod(()), np.max((2, 3))
+        x[x > 1].reshape(np.prod(x[x > 1].shape)), int(np.prod(x[x > 1].shape))
         np.clip(x, 0, len(x)), x.size, x.nbytes, np.asarray([len(x), 2])
     """,
     "data": """

@@ -40,7 +40,7 @@ from capture.frames.sources import Argument, Cell, ClosureCell, Contents, Global
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
-from capture.frames.values import binding, calls, exceptions, number_calls, numbers, operations
+from capture.frames.values import binding, calls, exceptions, number_calls, numbers, operations, size_scalars
 from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, graph_value, only_element
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt, formats_itself
@@ -592,6 +592,7 @@ class Tracer:
         if isinstance(callee, CodeValue):
             return self.call_function(callee, args, kwargs, exact)
         if isinstance(callee, CallableValue):
+            args = size_scalars.as_ints(self, callee.value, args)
             found = self._call_on_numbers(callee, args, kwargs)
             if found is not None:
                 return found

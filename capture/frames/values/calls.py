@@ -29,6 +29,7 @@ from capture.frames.values import (
     number_calls,
     numbers,
     protocols,
+    size_scalars,
     streams,
     totals,
     writers,
@@ -125,6 +126,8 @@ def _truth(tracer: Tracer, found: Any) -> Value:
 
 def as_parameter(tracer: Tracer, what: str, value: Any) -> Any:
     """A parameter of an operation: ints that change are sizes."""
+    if isinstance(value, Node) and value in tracer.sizes.scalars:
+        return tracer.sizes.scalars[value]
     if isinstance(value, Node) and isinstance(value.type, NumberType):
         if value.type.size is None:
             raise GraphBreak(f"{what}: a parameter changes from call to call", "number")
@@ -460,6 +463,8 @@ def call_known(
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
     if _hashable(function):
         found = number_calls.call(tracer, function, args, kwargs)
+        if found is None:
+            found = size_scalars.call(tracer, function, args, kwargs)
         if found is None:
             found = protocols.call(tracer, function, args, kwargs)
         if found is not None:

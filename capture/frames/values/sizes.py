@@ -26,10 +26,12 @@ from capture.frames.dims import DerivedDim, Dim, multiple_of
 from capture.frames.guards import Guard
 from capture.frames.size_guards import in_words, relation_guard, size_in_words
 from capture.frames.sources import LARGEST_SIZE, Dimension, Source
+from capture.frames.values.arrays import ScalarValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.numbers import NumberValue, Specialise
 from capture.frames.values.results import ComputedNumber, computed_size
+from capture.ir.graph import Node
 from capture.ir.shapes import (
     Expr,
     Facts,
@@ -85,6 +87,7 @@ class Sizes(Known):
         self.tracer = tracer
         self.numbers: dict[str, NumberValue] = {}  # by symbol
         self.owners: dict[str, ArrayValue] = {}  # whose sizes the symbols are; the others are ints
+        self.scalars: dict[Node, Expr] = {}  # NumPy scalars that are sizes
         self.asked: dict[Relation, str] = {}  # what became a fact, and what for
         self.doing = ""
         self._named: dict[str, Symbol] = {}  # by declared dim
@@ -144,10 +147,14 @@ class Sizes(Known):
         """A Python int that changes as a size for the graph; None for every other value."""
         if isinstance(value, ComputedNumber):
             return value.type.size  # type: ignore[no-any-return]
-        size = value.size if isinstance(value, NumberValue) else None
+        size = value.size if isinstance(value, NumberValue) else self.of_scalar(value)
         if isinstance(size, Expr):
             self.require_inputs(size)
         return size
+
+    def of_scalar(self, value: Value | None) -> Expr | None:
+        """What a NumPy scalar is if it is a size; None for every other value."""
+        return self.scalars.get(value.node) if isinstance(value, ScalarValue) and value.node is not None else None
 
     def finish(self) -> None:
         """What tells the sizes that stand for those of the graph's inputs is an input too."""
