@@ -74,6 +74,31 @@ def test_two_variants_for_all(name, values):
     assert run.graphs == len(run.record.variants) == 2
 
 
+COMPARED = ("3.0", "3.5", "-0.5", "-0.0", "2**53 + 0.0", "1e300", "float('inf')", "-float('inf')", "float('nan')")
+
+
+@pytest.mark.parametrize("number", COMPARED)
+@pytest.mark.parametrize("comparison", ["n == k", "n != k", "n < k", "n <= k", "n > k", "n >= k", "k < n", "k >= n"])
+def test_ints_against_floats(comparison, number):
+    def function(x, n):
+        return (x + 1 if compare(n) else x - 1), compare(len(x))
+
+    compare = eval(f"lambda n: {comparison}".replace("k", f"({number})"))
+    run = captured(function, dynamic=True, options={"recompile_limit": 50})
+    for n in (7, 3, 4, 2, 0, -1, 3, 2**53, 100):
+        run(numbers(abs(n) % 11), n)
+    assert run.graphs >= 1
+    if abs(eval(number)) < 1e18:
+        assert run.breaks == [] and run.graphs <= 9
+
+
+def test_whole_roots():
+    run = captured(lambda x, n: (x + math.isqrt(n), math.isqrt(len(x))), dynamic=True, fullgraph=True)
+    for n in (7, 0, 1, 24, 25, 2**31 - 1):
+        run(numbers(n % 29), n)
+    assert run.graphs == 1
+
+
 SCHEDULES = {  # of a step counter
     "warm up": lambda x, k: x * min(1.0, (k + 1) / 10),
     "never below": lambda x, k: x * max(0.1, 1 - k / 30),

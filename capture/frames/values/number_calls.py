@@ -42,9 +42,17 @@ def _int(value: NumberValue) -> Value | None:
     return value if value.python is int else None
 
 
+def _isqrt(value: NumberValue) -> Value | None:
+    """``math.isqrt`` of what is never negative."""
+    if value.python is not int or value.range is None or value.range[0] < 0:
+        return None
+    bounds = math.isqrt(value.range[0]), math.isqrt(value.range[1])
+    return NumberValue(math.isqrt(value.example), bounds, function=math.isqrt, parts=(value,))
+
+
 CALLS: Mapping[Any, Callable[[NumberValue], Value | None]] = {
     abs: _absolute, float: _float, int: _int, round: _int, operator.index: _int, math.floor: _int, math.ceil: _int,
-    math.trunc: _int,
+    math.trunc: _int, math.isqrt: _isqrt,
 }  # fmt: skip
 """Builtins on one number that cannot raise; None where they can."""
 

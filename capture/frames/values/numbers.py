@@ -426,7 +426,10 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
     function, parts = OPERATORS[symbol], (left, right)
     sized = a.size is not None and b.size is not None
     if symbol in COMPARISONS:
-        relation = COMPARISONS[symbol](a.size, b.size) if sized else None
+        sides = (a.size, b.size) if sized else _as_whole(symbol, a, b)
+        if sides is not None and None in sides:  # no int is equal to what is not whole
+            return Constant(symbol == "!=")
+        relation = COMPARISONS[symbol](*sides) if sides is not None else None
         return NumberValue(function(a.example, b.example), function=function, parts=parts, relation=relation)
     if a.is_int and b.is_int and symbol in INTEGRAL:
         certain, bounds = INTEGRAL[symbol]
@@ -441,6 +444,26 @@ def _binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value | N
     elif symbol == "**":
         return _power(tracer, a, b, parts)
     return None
+
+
+ROUNDED: Mapping[str, Sequence[Callable[[float], int]]] = {
+    "<": (math.floor, math.ceil), "<=": (math.ceil, math.floor),
+    ">": (math.ceil, math.floor), ">=": (math.floor, math.ceil),
+}  # fmt: skip
+"""Which int is as good as a float on the left, and on the right, of an int that it is compared with."""
+
+
+def _as_whole(symbol: str, a: Operand, b: Operand) -> tuple[Any, Any] | None:
+    """The sides of a comparison of a size with a float that is known, as sizes: ``n < 3.5`` is ``n < 4``.
+
+    None in place of a float that no int is equal to; None for other operands.
+    """
+    side = 1 if a.size is not None else 0
+    size, number = (b.size, a.constant) if side == 0 else (a.size, b.constant)
+    if size is None or type(number) is not float or not abs(number) < MODERATE:
+        return None
+    whole = ROUNDED[symbol][side](number) if symbol in ROUNDED else int(number) if number.is_integer() else None
+    return (size, whole) if side else (whole, size)
 
 
 def _span(symbol: str, a: Operand, b: Operand) -> Span | None:
