@@ -10,6 +10,7 @@ import math
 import numpy as np
 import pytest
 
+from capture import backends
 from tests.helpers import captured
 
 PROGRAMS = []
@@ -588,3 +589,22 @@ def test_as_plain_python(function, arguments):
     for _ in range(2):
         run.on(lambda: tuple(each.copy() if isinstance(each, np.ndarray) else each for each in arguments))
     assert nodes(run) == LOOPS.get(function.__name__, 1)
+
+
+def test_scalars_meet_numbers_behind_a_loop():
+    """A NumPy scalar and an int that a loop has computed."""
+
+    def function(x, y):
+        total, count, last = x[0] * 0, 0, y[0]
+        for k in range(len(x)):
+            if x[k] > 0:
+                total += x[k]
+                count += 1
+                last = y[k]
+        ratios = total / count, count / (total + 1), total - (count - 1), count * total, last + count, last // count
+        return *ratios, total > count, count == last, total % count, -total * count
+
+    run = captured(function, backend=backends.inductor)
+    for x in (V.copy(), np.abs(V), V.astype("f4"), -np.abs(V)):
+        run.on(lambda: (x.copy(), np.arange(len(x)) * 3))  # noqa: B023
+    assert not run.breaks

@@ -206,6 +206,16 @@ def _apart(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     return tracer.apart(lambda inside: inside.binary(symbol, left, right))
 
 
+def _scalar_apart(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
+    """A NumPy scalar and a number that the graph has computed: an int, of which operations on arrays would have to know
+    what it may be, by a program."""
+    return first_of(
+        tracer,
+        lambda: _arrays(tracer, symbol, left, right),
+        lambda: tracer.apart(lambda inside: inside.binary(symbol, left, right)),
+    )
+
+
 _OPERANDS = (*FAMILIES, Constant, NumberValue, ComputedNumber)
 BINARY = _pairs(
     ((Constant,), (Constant,), _constants),
@@ -213,6 +223,8 @@ BINARY = _pairs(
     ((CallableValue,), (Constant,), _constants),
     (FAMILIES, _OPERANDS, _arrays),
     ((Constant, NumberValue, ComputedNumber), FAMILIES, _arrays),
+    ((ScalarValue,), (ComputedNumber,), _scalar_apart),
+    ((ComputedNumber,), (ScalarValue,), _scalar_apart),
     ((ComputedNumber,), (Constant, NumberValue, ComputedNumber), _apart),
     ((Constant, NumberValue), (ComputedNumber,), _apart),
     ((NumberValue,), (Constant, NumberValue), numbers.binary),
