@@ -116,6 +116,8 @@ compiled(*args)
 print(imported - start, time.perf_counter() - imported)
 """
 
+_FIND = "from capture.inductor import toolchain; toolchain.find()"
+
 
 def _first_calls(processes: int) -> Iterator[tuple[str, str, str]]:
     empty, known, warm = _in_processes("gelu", 1000, processes)
@@ -136,30 +138,28 @@ def _in_processes(name: str, size: int, processes: int) -> list[tuple[float, flo
         for _ in range(processes):
             with tempfile.TemporaryDirectory() as folder:
                 taken[0].append(_in_process(name, size, folder, compiled))
-                _forget_kernels(folder)
+            with tempfile.TemporaryDirectory() as folder:
+                _run(_FIND, folder, compiled)  # as on a machine where something has been compiled
                 taken[1].append(_in_process(name, size, folder, compiled))
                 taken[2].append(_in_process(name, size, folder, compiled))
     return [(statistics.median(one for one, _ in each), statistics.median(two for _, two in each)) for each in taken]
 
 
 def _in_process(name: str, size: int, folder: str, compiled: str) -> tuple[float, float]:
+    imported, called = _run(_FIRST_CALL.format(name=name, size=size), folder, compiled).split()
+    return float(imported) * 1e3, float(called) * 1e3
+
+
+def _run(text: str, folder: str, compiled: str) -> str:
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-c", _FIRST_CALL.format(name=name, size=size)],
+        [sys.executable, "-c", text],
         env={**kept, "CAPTURE_CACHE_DIR": folder, "CAPTURE_WARM_START": "1", "PYTHONPYCACHEPREFIX": compiled},
         capture_output=True,
         text=True,
         check=True,
     )
-    imported, called = (float(word) * 1e3 for word in done.stdout.split())
-    return imported, called
-
-
-def _forget_kernels(folder: str) -> None:
-    """Leave the trials of the compiler in a cache, as they are on a machine where something has been compiled."""
-    for entry in os.scandir(folder):
-        if entry.is_file() and not entry.name.endswith(".bin"):
-            os.remove(entry)
+    return done.stdout
 
 
 # Tracing and memory ---------------------------------------------------------------------------------------------------
