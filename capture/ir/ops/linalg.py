@@ -1,7 +1,7 @@
 """Products of matrices and vectors, by NumPy (and its BLAS).
 
-In: ``x @ y``, ``np.dot``, ``np.inner``, ``np.outer``. Out: extern nodes with exact types; ``outer`` is a product of
-reshaped operands.
+In: ``x @ y``, ``np.dot``, ``np.inner``, ``np.outer``, ``np.cross``. Out: extern nodes with exact types; ``outer`` is a
+product of reshaped operands, ``cross`` of vectors of three elements is what NumPy computes.
 
 >>> str(graph.call("matmul", x, y).type)   # f64[8, 3, 4] @ f64[4, 5]
 'f64[8, 3, 5]'
@@ -19,6 +19,8 @@ from capture.ir.ops.common import (
     allocated,
     broadcast_shapes,
     lowered,
+    one_axis,
+    operand_type,
     require_array,
     require_value,
     resolve,
@@ -171,3 +173,38 @@ def _ufunc_outer(graph: Any, ufunc: Any, a: Any, b: Any) -> Any:
 
 define(name="ufunc_outer", signature="ufunc, a, b, /", operands=("ufunc", "a", "b"), expand=_ufunc_outer)
 define(name="outer", signature="a, b", operands=("a", "b"), calls=(np.outer,), expand=_outer)
+
+
+def _cross(graph: Any, a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:
+    """NumPy's operations, for vectors of three elements along the last axes."""
+    places = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    arrays = [require_array(operand_type(x), "cross") for x in (a, b)]
+    ndims = [array.ndim for array in arrays]
+    if not all(ndims) or ndims == [1, 1]:
+        raise CannotInfer("cross of two single vectors")
+    if any(array.shape[-1] != 3 or array.dtype.kind not in "iufc" for array in arrays):
+        raise CannotInfer("cross of other vectors than of three numbers")
+    if any(one_axis(place, ndim) != ndim - 1 for place, ndim in zip(places, (*ndims, max(ndims)), strict=True)):
+        raise CannotInfer("cross along other axes than the last")
+    first, second = ([graph.call("getitem", x, key=(..., k)) for k in range(3)] for x in (a, b))
+    parts = [
+        graph.call(
+            "subtract",
+            graph.call("multiply", first[left], second[right]),
+            graph.call("multiply", first[right], second[left]),
+        )
+        for left, right in ((1, 2), (2, 0), (0, 1))
+    ]
+    result = graph.call("stack", tuple(parts), axis=-1)
+    if result.type.layout is None or not result.type.layout.is_c:  # as NumPy's always is
+        raise CannotInfer("cross of arrays in other orders")
+    return graph.call("getitem", result, key=(slice(None),))  # NumPy moves an axis, and gives a view
+
+
+define(
+    name="cross",
+    signature="a, b, axisa=-1, axisb=-1, axisc=-1, axis=None",
+    operands=("a", "b"),
+    calls=(np.cross,),
+    expand=_cross,
+)
