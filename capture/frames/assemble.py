@@ -482,7 +482,7 @@ class Assembler:
         expected = self.source.depths()[index]
         if self._depth != expected:
             raise InternalError(f"{self.code.co_qualname} has depth {expected} at {index}, not {self._depth}")
-        for instruction in self.source.instructions[index:]:
+        for instruction in map(self.source.instructions.__getitem__, range(index, len(self.source))):
             if instruction.resumable:
                 self.jump(self._body_label(instruction.offset))
                 return

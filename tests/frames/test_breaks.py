@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from capture.frames import bytecode
 from capture.frames.bytecode import decode
 from capture.frames.handlers import can_break
 from tests.helpers import captured, numbers
@@ -211,3 +212,21 @@ def test_break_everywhere_at_once(function):
     run = captured(function, force_break=lambda code, index: True)
     run(numbers(3), numbers(3) + 1)
     run(numbers(3), numbers(3) + 1)
+
+
+def test_the_cost_of_a_break_does_not_grow_with_the_function(monkeypatch):
+    moved = []
+    move = bytecode._moved_instruction
+    monkeypatch.setattr(bytecode, "_moved_instruction", lambda *a, **k: moved.append(1) or move(*a, **k))
+
+    def looked_at(count):
+        lines = "".join(f"    y = x * {number}\n    sink(y)\n" for number in range(count))
+        namespace = {}
+        exec(f"def function(x, sink):\n{lines}    return y", namespace)
+        found, first = [], len(moved)
+        run = captured(namespace["function"])
+        run(numbers(3), found.append)
+        assert run.graphs == count
+        return len(moved) - first
+
+    assert looked_at(60) < 2.5 * looked_at(30)
