@@ -63,6 +63,8 @@ def contiguity(type: ArrayType, node: Any = None) -> bool | None:
     if strides is not None:
         return _is_contiguous(type.shape, strides)
     assert layout is not None
+    if any(not rank and at_least(size, 2) for rank, size in zip(layout.ranks, type.shape, strict=True)):
+        return False  # the axis repeats one element
     moving = [axis for axis in sorted(range(type.ndim), key=lambda axis: -layout.ranks[axis]) if layout.ranks[axis]]
     moving = [axis for axis in moving if at_least(type.shape[axis], 2)]
     ranks = [layout.ranks[axis] for axis in moving]
