@@ -43,7 +43,8 @@ STARTS = {"add": -0.0, "multiply": 1}
 @dataclass(eq=False, slots=True)
 class Write:
     """``value`` goes to ``place`` in pass ``phase``: in its loop, or before it if it has no inner axis. ``places`` are
-    those that are computed, along ``place.steps``; with ``until``, all from there up to it are written."""
+    those that are computed, along ``place.steps``; with ``until``, all from there up to it are written. ``walked`` are
+    axes that it is repeated over, as often as they have elements, though it be to one place."""
 
     place: Access
     value: Value
@@ -51,10 +52,11 @@ class Write:
     phase: int = 0
     places: tuple[Value, ...] = ()
     until: Value | None = None
+    walked: frozenset[Symbol] = frozenset()
 
     @property
     def axes(self) -> frozenset[Symbol]:
-        return self.place.axes.union(*(place.axes for place in self.places))
+        return self.place.axes.union(self.walked, *(place.axes for place in self.places))
 
     @property
     def needs(self) -> tuple[Value, ...]:
@@ -279,8 +281,13 @@ class Elements:
         self, place: Access, value: Value, unit: Unit, places: tuple[Value, ...] = (), until: Value | None = None
     ) -> None:
         parts = value.args if place.pair else (value,)
+        walked = self.walked(unit)
         for cells, part in zip(place.parts, parts, strict=True):
-            self.writes.append(Write(cells, part, unit, places=places, until=until))
+            self.writes.append(Write(cells, part, unit, places=places, until=until, walked=walked))
+
+    def walked(self, unit: Unit) -> frozenset[Symbol]:
+        """The axes over which a unit may write to one place again and again."""
+        return frozenset(axis for axis in self.index_of(unit) if isinstance(axis, Symbol) and unit.kind == "scatter")
 
     def pack(self, unit: Unit) -> None:
         """Write each element where the next true one goes, which stays if it is the true one itself; or as often as
@@ -333,7 +340,8 @@ class Elements:
         builder.node = None if combine == TALLY else unit.node
         value = builder.cast(value, unit.dtype)
         if combine:
-            value = getattr(builder, ufunc_of(combine))(builder.load(place, *places), value)
+            before = builder.load(place, *places, walked=self.walked(unit))
+            value = getattr(builder, ufunc_of(combine))(before, value)
         self.write(place, value, unit, places)
 
     def reduce(self, unit: Unit, value: Value) -> Value:

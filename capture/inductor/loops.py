@@ -342,10 +342,11 @@ class Builder:
         """What is there already, by its name in C."""
         return self._make("given", (), np.dtype(dtype), name)
 
-    def load(self, place: Access, *places: Value) -> Value:
+    def load(self, place: Access, *places: Value, walked: frozenset[Symbol] = frozenset()) -> Value:
+        """What is in memory; in each step over the ``walked`` axes it may be what the step before has written."""
         if place.pair:
-            return self.complex(*(self.load(part, *places) for part in place.parts))
-        return self._make("load", places, cell(place.memory.dtype), place, axes=place.axes & self.axes)
+            return self.complex(*(self.load(part, *places, walked=walked) for part in place.parts))
+        return self._make("load", places, cell(place.memory.dtype), place, axes=(place.axes | walked) & self.axes)
 
     def carried(self, carry: Carry, dtype: np.dtype) -> Value:
         return self._make("carried", (), dtype, carry, axes=self.axes)
