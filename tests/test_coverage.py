@@ -32,7 +32,9 @@ def test_call(call):
 
 
 def test_each_break_has_a_reason():
-    assert not [call for call in samples() if classify(call)[0] == "break" and not why_not(call)]
+    known, is_current = documented(), PATH.read_text().startswith(HEAD)
+    breaks = [call for call in samples() if classify(call)[0] == "break"]
+    assert not [call for call in breaks if (is_current or known.get(call) == "break") and not why_not(call)]
 
 
 def test_most_calls_do_not_break():
