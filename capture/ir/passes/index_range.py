@@ -57,6 +57,13 @@ def _of_column(node: Node) -> Range | None:
     return (0, size - 1) if isinstance(size, int) else None
 
 
+def _of_nonzero(node: Node) -> Range | None:
+    """Places along any of the axes: of a single one, a column is all there is, and no slice of it."""
+    shape = node.args[0].type.shape
+    sizes = [size for size in shape if isinstance(size, int)]
+    return (0, max(sizes) - 1) if len(sizes) == len(shape) and 0 not in sizes else None
+
+
 def _of_arange(node: Node) -> Range | None:
     start, stop, step = (node.params[name] for name in ("start", "stop", "step"))
     length = arange_length(start, stop, step)
@@ -105,6 +112,7 @@ _RULES: Mapping[str, Callable[[Node], Range | None]] = {
     "arange": _of_arange,
     "argmax": _of_position,
     "argmin": _of_position,
+    "nonzero": _of_nonzero,
     "bin_place": _of_bin,
     "spread_places": _of_spread,
     "remainder": _of_remainder,
