@@ -194,8 +194,8 @@ def require_fit(function: Function, sizes: Sequence[str], result: Sequence[str])
 
 
 def common_sizes(function: Function, shapes: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The sizes of what is computed from arrays of these sizes."""
-    ndim = max(map(len, shapes))
+    """The sizes of what is computed from arrays of these sizes, and of rank 0 from none."""
+    ndim = max(map(len, shapes), default=0)
     result: list[str] = []
     for axis in range(ndim):
         found = dict.fromkeys(

@@ -34,13 +34,12 @@ from capture.inductor.programs.arrays import write_broadcast, write_part, write_
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.complexes import TYPES, write_complex
-from capture.inductor.programs.elements import write_scalar_map
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
 from capture.inductor.programs.hoisting import with_maps_before_loops
 from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.masking import with_whole_masked_stores
-from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_store
+from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_scalar_map, write_store
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
 from capture.inductor.programs.repeating import without_repeated_loads

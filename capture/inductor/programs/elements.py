@@ -143,15 +143,6 @@ class Elements:
             self.function.leave_if(text)
 
 
-def write_scalar_map(function: Function, step: Node) -> None:
-    """A ``map`` step on scalars."""
-    with function.lines.block():
-        elements = Elements(function)
-        value = elements.step(step, [elements.operand(argument) for argument in step.args])
-        function.assign(step, elements.text(value))
-    shorten(function)
-
-
 def shorten(function: Function) -> None:
     """A block of one line, or of one variable that is assigned at once, needs no braces."""
     lines = function.lines.lines

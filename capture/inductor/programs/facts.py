@@ -107,6 +107,8 @@ def _delayed_in(block: Block, owners: Owners, users: Mapping[Node, list[tuple[Bl
 def _root(block: Block, number: int, value: Node, roots: Mapping[Node, int]) -> int | None:
     """The step in whose loops a reader of ``value`` computes; None where it wants it in memory."""
     reader = block.steps[number]
+    if reader.target == "map" and not is_array(reader):
+        return None
     if reader.target == "map":
         repeats = reader.type.ndim > value.type.ndim or len(reader.type.ones) < len(value.type.ones)
         return None if repeats and is_dear(value) else roots.get(reader, number)

@@ -26,7 +26,7 @@ from capture.inductor.checking import kind_of
 from capture.inductor.loops import Value
 from capture.inductor.programs.accesses import converted
 from capture.inductor.programs.arrays import aligned, common_sizes, require_fit
-from capture.inductor.programs.elements import Elements
+from capture.inductor.programs.elements import Elements, shorten
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
@@ -156,6 +156,15 @@ def write_array_map(function: Function, step: Node) -> None:
         target = make(function, step.name, step.name, step.type.dtype, sizes, checked=False)
         compute(function, target, step)
         function.arrays[step] = target
+
+
+def write_scalar_map(function: Function, step: Node) -> None:
+    """A ``map`` step on scalars, and on arrays of rank 0."""
+    with function.lines.block():
+        nest = Nest(function, ())
+        value = nest.elements.step(step, [nest.value(argument) for argument in step.args])
+        function.assign(step, nest.elements.text(value))
+    shorten(function)
 
 
 def write_copy(function: Function, step: Node) -> None:

@@ -15,6 +15,7 @@ from capture.errors import BackendError
 from capture.inductor.combining import PAIRWISE, TOWER, formatted
 from capture.inductor.csource import local_type
 from capture.inductor.loops import COMBINES, Combine, Value
+from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest, fill
@@ -43,7 +44,7 @@ class _Reduction:
         self.combine: Combine = COMBINES[op.lower.combine]
         self.name = op.lower.combine
         self.axes = tuple(params["axis"])
-        self.sizes = function.sizes(operand)
+        self.sizes = function.sizes(operand) if is_array(operand) else ()  # an element is the sum of itself
         self.kept = [axis for axis in range(len(self.sizes)) if axis not in self.axes]
         self.keepdims = bool(params.get("keepdims"))
         self.nest = Nest(function, self.sizes)
