@@ -26,7 +26,7 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.creation import literal_as
 from capture.ir.ops.diagonals import diagonal_of_flat
-from capture.ir.ops.gathering import places_along, places_of
+from capture.ir.ops.gathering import literal_array, places_along, places_of
 from capture.ir.ops.indexing import region_of
 from capture.ir.ops.masks import mask_of, true_places
 from capture.ir.ops.strides import contiguity
@@ -155,7 +155,7 @@ def place(graph: Any, arr: Any, mask: Any, vals: Any) -> Assigned:
     """``np.place``: of several values each place takes the next, or the first again behind the last."""
     value = value_of(graph, vals)
     if is_single(operand_type(value)):
-        return chosen(graph, arr, mask, value)
+        return chosen(graph, arr, alike(graph, arr, mask), value)
     base, values = require_array(operand_type(arr), "place"), in_a_row(graph, value)
     mask, size = mask_of(graph, mask), values.type.shape[0]
     if not np.can_cast(values.type.dtype, base.dtype, "safe") or not at_least(size, 1):
@@ -189,7 +189,7 @@ def putmask(graph: Any, a: Any, mask: Any, values: Any) -> Assigned:
     type_ = operand_type(value)
     if not is_single(type_) and not same_shape(type_.shape, operand_type(a).shape):
         raise CannotInfer("putmask of values that are repeated")
-    return chosen(graph, a, mask, value)
+    return chosen(graph, a, alike(graph, a, mask), value)
 
 
 def copyto(graph: Any, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Assigned:
@@ -200,7 +200,18 @@ def copyto(graph: Any, dst: Any, src: Any, casting: Any = "same_kind", where: An
         raise CannotInfer("copyto that converts, or by another rule")
     if where is True:
         return Assigned(dst, src)
-    return chosen(graph, dst, where, src)
+    mask = graph.constant(literal_array(where)) if isinstance(where, tuple) else where
+    if require_array(operand_type(mask), "a condition").dtype.kind != "b":
+        raise CannotInfer("copyto under what are no truth values")
+    return chosen(graph, dst, mask, src)
+
+
+def alike(graph: Any, a: Any, mask: Any) -> Any:
+    """A mask of the array's shape, which does not broadcast."""
+    found = mask_of(graph, mask)
+    if not same_shape(found.type.shape, require_array(operand_type(a), "assignment").shape):
+        raise CannotInfer("a mask of another shape")
+    return found
 
 
 def chosen(graph: Any, a: Any, mask: Any, value: Any) -> Assigned:
