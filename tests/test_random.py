@@ -271,3 +271,21 @@ def test_what_is_left_to_python(draw):
     twice = Twice(draw)
     twice(np.ones(3))
     assert twice.run.breaks
+
+
+COMPLEX = {
+    "an array": lambda x, z: np.random.default_rng(1).uniform(z, 9.0),
+    "a scalar": lambda x, z: np.random.default_rng(1).uniform(x, np.complex64(1 + 2j)),
+    "by name": lambda x, z: np.random.default_rng(1).normal(x, scale=z),
+    "of the old kind": lambda x, z: np.random.RandomState(1).normal(z, 1.0, size=(2, 3)),
+    "computed": lambda x, z: np.random.default_rng(1).normal(z * 2 + 1, 1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", COMPLEX)
+def test_warnings_of_complex_parameters_are_of_the_line_that_calls(case, backend):
+    run = captured(COMPLEX[case], backend=backend)
+    run(np.ones(3), np.array([1 + 2j, 2.0, 3.0]))
+    assert run.breaks

@@ -14,7 +14,7 @@ A draw changes an object that outlives the frame. If the graph is given up after
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from math import prod
 from typing import Any
@@ -154,6 +154,7 @@ def _infer(kind: type, name: str, parameters: Sequence[str]) -> Callable[..., An
 
     def infer(generator: Any, *args: Any, **params: Any) -> Any:
         given = {**dict(zip(names, args, strict=False)), **params}
+        _refuse_complex(given.values())
         shape = _shape(given.get("size"), [given[key] for key in parameters if isinstance(given.get(key), ArrayType)])
         if any(isinstance(value, ArrayType) for value in given.values()):
             given |= {key: SAMPLES[key] for key in parameters if key in given}
@@ -165,6 +166,13 @@ def _infer(kind: type, name: str, parameters: Sequence[str]) -> Callable[..., An
         return found if shape is None else array_type(found.dtype, shape)
 
     return infer
+
+
+def _refuse_complex(values: Iterable[Any]) -> None:
+    """NumPy warns that imaginary parts are discarded, at the line that calls it: no other one is to be told."""
+    for value in values:
+        if any(np.iscomplexobj(part) for part in (value if isinstance(value, tuple) else (value,))):
+            raise CannotInfer("complex parameters, whose imaginary parts NumPy warns of")
 
 
 def _shape(size: Any, operands: Sequence[ArrayType]) -> tuple[int, ...] | None:
@@ -199,6 +207,7 @@ def _infer_few(kind: type, name: str) -> Callable[..., Any]:
     trial = by_trial(_on_another(kind, name))
 
     def infer(generator: Any, *args: Any, **params: Any) -> Any:
+        _refuse_complex((*args, *params.values()))
         for value in (*args, *params.values()):
             numbers = value if isinstance(value, tuple) else (value,)
             if all(type(number) is int for number in numbers) and abs(prod(numbers)) > FEW:
