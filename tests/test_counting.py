@@ -3,14 +3,6 @@
 import numpy as np
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
 WEIGHTS = ("bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64")
 LAYOUTS = {
     "contiguous": lambda a: a,
@@ -24,11 +16,6 @@ LAYOUTS = {
 def _read_only(a):
     a.flags.writeable = False
     return a
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
 
 
 def numbers(dtype, shape, seed=0):

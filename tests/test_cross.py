@@ -4,22 +4,10 @@ import numpy as np
 import pytest
 
 import capture
-from capture.backends import eager, inductor
-from tests import helpers
 
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
 DTYPES = ("int8", "uint16", "int64", "float16", "float32", "float64", "complex64", "complex128")
 SHAPES = (((5, 3), (5, 3)), ((5, 3), (3,)), ((3,), (5, 3)), ((4, 1, 3), (5, 3)), ((2, 0, 3), (1, 3)), ((3,), (3,)))
 ODD = ((np.inf, 0.0, -0.0), (np.nan, 1e308, -1e308), (-0.0, -0.0, 0.0), (0.0, 1.0, 2.0))
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
 
 
 def numbers(shape, dtype, seed):

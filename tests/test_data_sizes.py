@@ -3,20 +3,6 @@
 import numpy as np
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
-
 
 def length(x):
     return len(x[x > 0])

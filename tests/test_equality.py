@@ -3,21 +3,8 @@
 import numpy as np
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
 DTYPES = ("bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
 SHAPES = ((), (1,), (0,), (5,), (2, 3), (2, 0), (1, 3), (2, 1, 3))
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
 
 
 def array(dtype, shape, seed=0):

@@ -3,14 +3,6 @@
 import numpy as np
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
 DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 LAYOUTS = {
     "contiguous": lambda a: a,
@@ -18,11 +10,6 @@ LAYOUTS = {
     "reversed": lambda a: a[..., ::-1].copy()[..., ::-1],
     "Fortran": np.asfortranarray,
 }
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
 
 
 def numbers(dtype, shape, seed=0):

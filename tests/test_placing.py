@@ -8,20 +8,6 @@ import numpy as np
 import numpy.polynomial.polynomial as polynomial
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
-
 
 # Places -----------------------------------------------------------------------------------------------------------
 def unravelled(n):

@@ -3,20 +3,7 @@
 import numpy as np
 import pytest
 
-from capture.backends import eager, inductor
-from tests import helpers
-
-SETTINGS = {
-    "eager": {"backend": eager},
-    "inductor": {"backend": inductor},
-    "open": {"backend": inductor, "dynamic": True},
-}
 DTYPES = ("bool", "int8", "uint16", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128")
-
-
-@pytest.fixture(params=SETTINGS)
-def captured(request):
-    return lambda function: helpers.captured(function, **SETTINGS[request.param])
 
 
 def numbers(dtype, shape, seed=0):
