@@ -23,6 +23,7 @@ from capture.errors import CaptureError, InternalError
 from capture.frames.settings import Backend, Runner
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.interpret import Interpreter
+from capture.ir.ops.random import same_state
 from capture.ir.types import OBJECTS
 
 RELATIVE = {"f": 2.0**-16, "d": 2.0**-42}
@@ -113,6 +114,8 @@ def difference(got: Any, expected: Any, exact: bool = False) -> str | None:
     """How ``got`` differs from ``expected`` by more than the contract allows, in words; None if it does not."""
     if type(got) is not type(expected):
         return f"is a {type(got).__name__} instead of a {type(expected).__name__}"
+    if type(expected) in OBJECTS.values():
+        return None if same_state(got, expected) else "is a generator in another state"
     if not isinstance(expected, np.ndarray | np.generic):
         return None if repr(got) == repr(expected) else f"is {got!r} instead of {expected!r}"
     if (got.dtype, got.shape) != (expected.dtype, expected.shape):

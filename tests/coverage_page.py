@@ -200,8 +200,6 @@ WHY_NOT = {
     "calls a function back for each row": "np.apply_along_axis",
     "warns that it is deprecated, at the line of its caller": "np.fix np.typename",
     "gives one dtype or another, as elements decide": "np.real_if_close",
-    "changes the state of a generator that has no input": "np.random.seed np.random.default_rng",
-    "permutes the caller's array in place": "np.random.shuffle",
 }
 """Why calls are breaks: what no graph has."""
 

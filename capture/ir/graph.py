@@ -31,7 +31,7 @@ from capture.ir import op as ops
 from capture.ir.complexes import require_numbers
 from capture.ir.shapes import Expr
 from capture.ir.sizes import Known, UnknownSize, asking, simplified
-from capture.ir.types import ArrayType, NumberType, Type, type_of
+from capture.ir.types import ArrayType, NumberType, ObjectType, Type, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +354,8 @@ def simplified_type(type: Any) -> Any:
         return tuple(map(simplified_type, type))
     if isinstance(type, NumberType):
         return replace(type, size=simplified_all(type.size))
+    if isinstance(type, ObjectType):
+        return type
     shape = simplified_all(type.shape)
     layout = type.layout.settled(shape) if type.layout is not None else None
     unchanged = shape is type.shape and layout is type.layout

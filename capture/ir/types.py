@@ -225,9 +225,11 @@ class NumberType:
 
 @dataclass(frozen=True, slots=True)
 class ObjectType:
-    """An object of the user's that operations are called on: a generator of random numbers."""
+    """An object that operations are called on: a generator of random numbers, the user's or one that a graph makes."""
 
     python: type
+    dtype = np.dtype(object)
+    """What NumPy would keep it in."""
 
     def __str__(self) -> str:
         return f"<{self.python.__name__}>"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.values.arrays import ArrayValue, GraphValue, ScalarValue
+from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Value
 from capture.frames.values.constants import NUMBERS, Constant
 
@@ -44,13 +44,13 @@ def _array_fact(tracer: Tracer, value: Value, name: str) -> Value:
 
 def _result_type(tracer: Tracer, *values: Value) -> Value:
     """Of arrays it is the dtype that counts; Python numbers stay weak."""
-    known = [Constant(value.type.dtype) if isinstance(value, GraphValue) else value for value in values]
+    known = [Constant(value.type.dtype) if isinstance(value, ArrayValue | ScalarValue) else value for value in values]
     return tracer.evaluate(np.result_type, known, {})
 
 
 def _common_type(tracer: Tracer, *values: Value) -> Value:
     """Of arrays it is the dtype that counts."""
-    if not all(isinstance(value, GraphValue) for value in values):
+    if not all(isinstance(value, ArrayValue | ScalarValue) for value in values):
         raise GraphBreak("np.common_type of something else than arrays", "call")
     return tracer.evaluate(_common_type_of, [Constant(value.type.dtype) for value in values], {})  # type: ignore[attr-defined]
 

@@ -235,6 +235,7 @@ WRAP_FOR: Mapping[type, Wrapper] = {
         (type, types.BuiltinFunctionType, types.MethodDescriptorType, np.ufunc, type(np.sum), type(np.dtype)),
         _callable,
     ),
+    type(np.random.default_rng): _callable,
     np.ndarray: _array,
     **dict.fromkeys(draws.KINDS, draws.generator),
     **dict.fromkeys(unseen.CHANGES, _unseen),

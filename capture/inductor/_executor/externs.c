@@ -45,6 +45,10 @@ static bool
 bind_result(const Program *program, Frame *frame, int32_t id, PyObject *object)
 {
     const Buffer *buffer = &program->buffers[id];
+    if (buffer->form == FORM_OBJECT) { /* handed on as it is: a generator */
+        Py_XSETREF(frame->objects[id], Py_NewRef(object));
+        return true;
+    }
     if (PyArray_CheckExact(object)) {
         if (!is_predicted_array(frame, buffer, (PyArrayObject *)object)) {
             return false;

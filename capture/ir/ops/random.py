@@ -1,8 +1,8 @@
-"""Random numbers: methods of NumPy's generators, called on the user's own generator from inside the graph.
+"""Random numbers: generators made from a seed, and methods of generators, the user's own or one that the graph made.
 
-In: a generator, which is an input of the graph, and the arguments of ``rng.standard_normal((1000, 252))``. Out: the
-node of a call that happens exactly once, in program order. The result's type follows from the arguments alone; where it
-takes a trial to tell, another generator draws.
+In: a generator, which is an input of the graph or a node, and the arguments of ``rng.standard_normal((1000, 252))``.
+Out: the node of a call that happens exactly once, in program order. The result's type follows from the arguments alone;
+where it takes a trial to tell, another generator draws.
 
 >>> str(for_fallback((np.random.Generator, "normal")).infer(ObjectType(np.random.Generator), 0.0, 1.0, (2, 3)))
 'f64[2, 3]'
@@ -25,7 +25,7 @@ from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.trial import by_trial
 from capture.ir.shapes import Expr
 from capture.ir.sizes import UnknownSize
-from capture.ir.types import ArrayType, array_type
+from capture.ir.types import ArrayType, NumberType, ObjectType, array_type
 
 # The parameters of each method, as far as there are any before `size`. All of them broadcast.
 DISTRIBUTIONS = """
@@ -102,6 +102,11 @@ _undo: ContextVar[Undo | None] = ContextVar("capture.undo", default=None)
 def _owner(generator: Any) -> Any:
     """What holds the state: two generators may share one bit generator."""
     return generator.bit_generator if type(generator) is np.random.Generator else generator
+
+
+def same_state(one: Any, other: Any) -> bool:
+    """Whether two generators would draw the same numbers from now on."""
+    return _same(_state(_owner(one)), _state(_owner(other)))
 
 
 def _state(owner: Any) -> Any:
@@ -231,6 +236,105 @@ def _define(kind: type, name: str, infer: Callable[..., Any]) -> None:
     )
 
 
+# Seeds, and arrays in another order ----------------------------------------------------------------------------------
+MAKERS: Mapping[Callable[..., Any], type] = {
+    np.random.default_rng: np.random.Generator,
+    np.random.RandomState: np.random.RandomState,
+}
+"""What makes a generator from a seed. Without a seed no two calls give the same: those are left to Python."""
+
+
+def _require_seed(seed: Any) -> None:
+    known = type(seed) is int or (isinstance(seed, tuple) and seed and all(type(word) is int for word in seed))
+    if not known and not (isinstance(seed, NumberType) and seed.python is int):
+        raise CannotInfer("a seed that is no int, nor several")
+
+
+def _infer_made(kind: type) -> Callable[..., Any]:
+    def infer(seed: Any) -> ObjectType:
+        _require_seed(seed)
+        return ObjectType(kind)
+
+    return infer
+
+
+def _making(maker: Callable[..., Any]) -> Callable[..., Any]:
+    def make(seed: Any) -> Any:
+        return maker(seed)
+
+    make.__name__ = maker.__name__
+    return make
+
+
+for _maker, _kind in MAKERS.items():
+    define(
+        name=f"made_{_maker.__name__}",
+        signature="seed",
+        operands=("seed",),
+        replaces=_maker,
+        infer=_infer_made(_kind),
+        reference=_making(_maker),
+        lower=Extern(),
+        tags=frozenset({"random"}),
+        label=_maker.__name__,
+    )
+
+
+def _infer_seeded(generator: Any, seed: Any) -> ObjectType:
+    _require_seed(seed)
+    return ObjectType(np.random.RandomState)
+
+
+def _seeded(generator: Any, seed: Any) -> Any:
+    """``generator.seed(seed)``, which gives the generator instead of nothing: a node has a value."""
+    _drawing("seed")(generator, seed)
+    return generator
+
+
+define(
+    name="legacy_seed",
+    signature="generator, seed",
+    operands=("generator", "seed"),
+    replaces=(np.random.RandomState, "seed"),
+    infer=_infer_seeded,
+    reference=_seeded,
+    lower=Extern(),
+    tags=frozenset({"random"}),
+    label="seed",
+)
+
+
+def _infer_shuffled(generator: Any, x: Any, axis: Any = 0) -> ArrayType:
+    if not isinstance(x, ArrayType) or x.scalar or not x.shape or x.dtype.hasobject:
+        raise CannotInfer("something else than an array is shuffled")
+    if type(axis) is not int or not -x.ndim <= axis < x.ndim:
+        raise CannotInfer("an axis that is none of the array's")
+    return array_type(x.dtype, x.shape)
+
+
+def _shuffled(generator: Any, x: np.ndarray, axis: int = 0) -> np.ndarray:
+    """What ``generator.shuffle(x)`` would make of ``x``."""
+    copy = x.copy(order="C")
+    axes = {} if axis == 0 else {"axis": axis}  # RandomState knows no axis
+    _drawing("shuffle")(generator, copy, **axes)
+    return copy
+
+
+for _kind in KINDS:
+    define(
+        name="legacy_shuffled" if _kind is np.random.RandomState else "random_shuffled",
+        signature="generator, x" if _kind is np.random.RandomState else "generator, x, axis=0",
+        operands=("generator", "x"),
+        replaces=(_kind, "shuffle"),
+        infer=_infer_shuffled,
+        reference=_shuffled,
+        lower=Extern(),
+        tags=frozenset({"random"}),
+        label="shuffle",
+    )
+
+
+# Records ---------------------------------------------------------------------------------------------------------
 for _kind, _table in KINDS.items():
     for _row in _table.replace("\n", ";").split(";"):
         if _row.strip():
