@@ -624,6 +624,27 @@ def test_a_lost_kernel_is_built_again(run, tmp_path):
     assert list((tmp_path / "cache").glob("*.so"))
 
 
+def test_what_fails_behind_a_kept_break_is_warned_of_once(run, tmp_path):
+    text = """
+        import failing
+        def f(x):
+            y = x + 1
+            print(len(y))
+            return y * 2
+        f = capture.compile(f)
+        report(f(np.ones(3)), f(np.ones(3)))
+        """
+    (tmp_path / "failing.py").write_text("")
+    both(run, text, CAPTURE_STRICT="0")
+    fault = "from capture.kept import restoring\nrestoring.Rest._kept = lambda *_: 1 // 0\n"
+    (tmp_path / "failing.py").write_text(fault)
+    *warned, a, b, first, second, used = run(text, CAPTURE_STRICT="0")
+    assert (a, b, first, used) == ("3", "3", second, "kept")
+    assert "[4.0, 4.0, 4.0]" in first
+    assert sum("FallbackWarning" in line for line in warned) == 1
+    assert "ZeroDivisionError" in "".join(warned)
+
+
 def test_a_damaged_record_is_none(run, tmp_path):
     text = """
         capture.compile(lambda x: x + 1)(np.ones(3))

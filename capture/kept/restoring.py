@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from capture import config
+from capture import config, log
 from capture.errors import InternalError
 from capture.frames.hook import Entry, Variant
 from capture.frames.settings import Settings
@@ -109,8 +109,11 @@ class Rest:
                     return variant
                 _prepare(resume)
             except Exception as error:
+                words = f"variants that are kept: {type(error).__name__}: {error}"
                 if settings.options.strict:
-                    raise InternalError(f"variants that are kept: {type(error).__name__}: {error}") from error
+                    raise InternalError(words) from error
+                code = entry.function.__code__  # type: ignore[attr-defined]
+                log.fallback(code, f"{code.co_qualname} ({code.co_filename}) runs as plain Python: {words}")
                 entry.plain = True
                 return None
             entry.clear()
