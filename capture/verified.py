@@ -57,9 +57,10 @@ class Verified:
         return results
 
     def _copies(self, inputs: Sequence[Any]) -> list[Any]:
-        """The inputs, those that the graph changes as copies."""
+        """The inputs, those that the graph changes as copies; generators that share their state share it still."""
+        copied: dict[int, Any] = {}
         copies = [value.copy(order="K") if i in self.written else value for i, value in enumerate(inputs)]
-        return [copy.deepcopy(value) if type(value) in OBJECTS.values() else value for value in copies]
+        return [copy.deepcopy(value, copied) if type(value) in OBJECTS.values() else value for value in copies]
 
     def _compare(self, what: str, got: Any, expected: Any, inputs: Sequence[Any]) -> None:
         fault = difference(got, expected, self.exact)

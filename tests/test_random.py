@@ -261,7 +261,6 @@ def test_graphs_with_generators_print_and_parse():
     "draw",
     [
         lambda rng, x: rng.standard_normal(3, out=x),
-        lambda rng, x: rng.random() + x,
         lambda rng, x: rng.shuffle([1, 2]),
         lambda rng, x: rng.normal(0, -1.0, 3) + x,
         lambda rng, x: rng.choice(10000, 5000) + x[0],

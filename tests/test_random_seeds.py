@@ -5,6 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+from capture import backends
+from tests import helpers
 from tests.test_random import state
 
 
@@ -92,6 +94,66 @@ def test_seeds(captured, program, seeds):
         assert state(np.random.mtrand._rand) == left
     assert run.breaks == []
     assert 1 <= run.graphs <= 4  # a seed, then one that changes in two ranges
+
+
+def single_numbers(seed):
+    np.random.seed(seed)
+    rng = np.random.default_rng(seed)
+    scale, shift, count = rng.random(), np.random.normal(1.0, 2.0), np.random.randint(3, 9)
+    return np.arange(4) * scale + shift, count, rng.poisson(3.0)
+
+
+def one_number(seed):
+    np.random.seed(seed)
+    return np.random.rand() + np.ones(2)
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, single_numbers, one_number], ids=lambda program: program.__name__)
+def test_no_region_is_left(program):
+    """Each graph runs to its end: none of its calls gives something other than was predicted."""
+    left = []
+
+    def backend(graph, inputs):
+        runner = backends.inductor(graph, inputs)
+
+        def run(*inputs):
+            results = runner(*inputs)
+            left.append(results is None)
+            return results
+
+        return run
+
+    run = helpers.captured(program, backend=backend)
+    for seed in (3, 4, 5):
+        np.random.seed(99)
+        expected = program(seed)
+        np.random.seed(99)
+        assert repr(run.entry(seed)) == repr(expected)
+    assert left == [False] * 3
+    assert run.breaks == []
+
+
+def drawn_in_a_loop(rng):
+    inside = 0
+    for _ in range(100):
+        x, y = rng.random(), rng.random()
+        inside += x * x + y * y < 1.0
+    return np.ones(3) * inside
+
+
+def five_numbers(rng):
+    x = np.ones(3) * rng.random() + rng.random() + rng.random() + rng.random()
+    return x * rng.random() + 1
+
+
+@pytest.mark.parametrize("program", [drawn_in_a_loop, five_numbers], ids=lambda program: program.__name__)
+def test_many_single_numbers_are_left_to_python(captured, program):
+    run = captured(program)
+    mine, plain = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(2):
+        assert repr(run.entry(mine)) == repr(program(plain))
+        assert state(mine) == state(plain)
+    assert "numbers that are drawn one by one are left to Python" in run.breaks
 
 
 class Holder:

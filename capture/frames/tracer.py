@@ -41,7 +41,7 @@ from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
 from capture.frames.values import binding, calls, exceptions, number_calls, numbers, operations, size_scalars
-from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, graph_value, only_element
+from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, only_element
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt, formats_itself
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
@@ -54,7 +54,7 @@ from capture.frames.values.looking import without_weaker
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
-from capture.frames.values.results import ComputedNumber
+from capture.frames.values.results import ComputedNumber, computed
 from capture.frames.values.sizes import Sizes
 from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
@@ -532,7 +532,7 @@ class Tracer:
     def result(self, found: Any) -> Value:
         """What a graph's call gave, as a value."""
         if isinstance(found, Node):
-            return calls.several_results(self, found) if isinstance(found.type, tuple) else graph_value(found)
+            return calls.several_results(self, found) if isinstance(found.type, tuple) else computed(found)
         if isinstance(found, ops.ListLiteral):
             return ListValue([self.result(item) for item in found])
         if isinstance(found, tuple):

@@ -53,7 +53,7 @@ Executor = _executor.Executor
 _INPUT_KINDS = {"array": 0, "scalar": 1, "bool": 2, "int": 3, "float": 4, "object": 5}
 _BUFFER_KINDS = {"input": 0, "constant": 1, "arena": 2, "output": 3, "extern": 4}
 _LITERAL, _VIEW, _TUPLE, _LIST = range(4)
-_ANY, _ARRAY, _SCALAR, _OBJECT = range(4)
+_ANY, _ARRAY, _SCALAR, _NUMBER, _OBJECT = range(5)
 _PYTHON_NUMBERS: dict[type | None, int] = {None: 0, bool: 1, int: 2, float: 3}
 
 _SHARE = 1_500
@@ -233,12 +233,12 @@ def encode(plan: Plan) -> tuple[Any, ...]:
 
 
 def _forms(plan: Plan) -> dict[int, int]:
-    """Which extern results must be arrays, scalars or other objects, as far as the views over them tell."""
+    """Which extern results must be arrays, scalars, Python numbers or other objects, as far as views over them tell."""
     forms: dict[int, int] = {}
     for _, view in _all_views(plan):
         if view.whole or view.scalar:
-            forms[view.buffer] = (_OBJECT if view.dtype.hasobject else _SCALAR) if view.scalar else _ARRAY
-    return forms
+            forms[view.buffer] = _NUMBER if view.python is not None else _SCALAR if view.scalar else _ARRAY
+    return forms | {id: _OBJECT for id, buffer in enumerate(plan.buffers) if buffer.dtype.hasobject}
 
 
 def _encode_input(entry: Input, first: int) -> tuple[Any, ...]:

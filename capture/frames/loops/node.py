@@ -34,7 +34,7 @@ from capture.frames.values.arrays import ArrayValue, GraphValue, graph_value
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.numbers import Specialise
-from capture.frames.values.results import ChosenValue, ComputedNumber
+from capture.frames.values.results import ChosenValue, ComputedNumber, computed
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, root
 from capture.ir.program import STORES, Finish, Program, RankedType, jumps_of, owners_of
@@ -131,7 +131,7 @@ def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:
         raise NeedsNative("late", 1)
     node = _loop_node(tracer, [inside.outer_node(parameter) for parameter in operands], program, (found.type,))
     part = tracer.graph.call("part", node, index=0, name="number")
-    return ComputedNumber(part) if isinstance(part.type, NumberType) else graph_value(part)
+    return computed(part)
 
 
 def _loop_node(tracer: Tracer, given: Iterable[Node], program: Program, types: tuple[Any, ...]) -> Node:

@@ -19,6 +19,7 @@ import numpy as np
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import IsObject, TypeIs
+from capture.frames.origins import is_resumed
 from capture.frames.sources import Bound, Source
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.arrays import ArrayValue, GraphValue
@@ -26,11 +27,12 @@ from capture.frames.values.base import Opaque, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.functions import MethodValue
 from capture.frames.values.numpy_calls import call_numpy
+from capture.frames.values.results import ComputedNumber
 from capture.ir import op as ops
 from capture.ir.ops import random
 from capture.ir.ops.assigning import Assigned
 from capture.ir.passes.aliasing import repeats
-from capture.ir.types import ObjectType
+from capture.ir.types import NumberType, ObjectType
 
 if TYPE_CHECKING:
     from capture.frames.settings import Runner
@@ -99,9 +101,23 @@ def _call_method(
     if name == "shuffle":
         return _shuffle(tracer, generator, kind, *args, **kwargs)
     if name != "seed":
-        return call_numpy(tracer, (kind, name), (generator, *args), kwargs)
+        found = call_numpy(tracer, (kind, name), (generator, *args), kwargs)
+        if isinstance(found, ComputedNumber):
+            _require_few(tracer)
+        return found
     tracer.add_call(ops.get("legacy_seed"), generator.in_graph(tracer), _seed(tracer, args, kwargs))
     return Constant(None)
+
+
+FEW = 4
+"""Single numbers that one graph draws: a call from the graph takes longer than one from Python, which pays only for the
+break that it saves."""
+
+
+def _require_few(tracer: Tracer) -> None:
+    drawn = [node for node in tracer.graph.calls if "random" in node.op.tags and isinstance(node.type, NumberType)]
+    if len(drawn) > FEW or is_resumed(tracer.root.code.original):
+        raise GraphBreak("numbers that are drawn one by one are left to Python", "op")
 
 
 def _shuffle(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.values import numbers
-from capture.frames.values.arrays import GraphValue
+from capture.frames.values.arrays import GraphValue, graph_value
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, TooComplex
+from capture.ir.types import NumberType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,11 @@ class ComputedNumber(GraphValue):
         if self.type.python is int and self.type.size is None:
             raise GraphBreak(f"{self.describe()}, which a loop has computed, meets an array", "number")
         return super().in_graph(tracer)
+
+
+def computed(node: Node) -> GraphValue:
+    """The value of a node that was just computed: an array, a scalar of NumPy's, or a Python number."""
+    return ComputedNumber(node) if isinstance(node.type, NumberType) else graph_value(node)
 
 
 # Sizes ------------------------------------------------------------------------------------------------------------

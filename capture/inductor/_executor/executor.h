@@ -51,7 +51,7 @@ typedef enum { INPUT_ARRAY, INPUT_SCALAR, INPUT_BOOL, INPUT_INT, INPUT_FLOAT, IN
 typedef enum { BUFFER_INPUT, BUFFER_CONSTANT, BUFFER_ARENA, BUFFER_OUTPUT, BUFFER_EXTERN } BufferKind;
 typedef enum { ITEM_LITERAL, ITEM_VIEW, ITEM_TUPLE, ITEM_LIST } ItemKind;
 typedef enum { NUMBER_NONE, NUMBER_BOOL, NUMBER_INT, NUMBER_FLOAT } NumberKind;
-typedef enum { FORM_ANY, FORM_ARRAY, FORM_SCALAR, FORM_OBJECT } Form; /* of an extern's result without dimensions */
+typedef enum { FORM_ANY, FORM_ARRAY, FORM_SCALAR, FORM_NUMBER, FORM_OBJECT } Form; /* of an extern's result without dimensions */
 
 typedef struct {
     InputKind kind;

@@ -40,6 +40,28 @@ is_predicted_array(const Frame *frame, const Buffer *buffer, PyArrayObject *arra
     return true;
 }
 
+/* Put a Python number into a buffer's slot; false for what is none, or does not fit. */
+static bool
+is_number_in_slot(Frame *frame, const Buffer *buffer, int32_t id, PyObject *object)
+{
+    if (PyFloat_CheckExact(object) && buffer->descr->type_num == NPY_DOUBLE) {
+        double number = PyFloat_AS_DOUBLE(object);
+        memcpy(frame->slots[id].bytes, &number, sizeof(number));
+        return true;
+    }
+    if (PyBool_Check(object) && buffer->descr->type_num == NPY_BOOL) {
+        frame->slots[id].bytes[0] = object == Py_True;
+        return true;
+    }
+    if (!PyLong_CheckExact(object) || !PyArray_EquivTypenums(buffer->descr->type_num, NPY_INT64)) {
+        return false;
+    }
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    memcpy(frame->slots[id].bytes, &number, sizeof(number));
+    return overflow == 0;
+}
+
 /* Make a result, if it is what was predicted, the buffer's object; takes no reference otherwise. */
 static bool
 bind_result(const Program *program, Frame *frame, int32_t id, PyObject *object)
@@ -56,10 +78,15 @@ bind_result(const Program *program, Frame *frame, int32_t id, PyObject *object)
         frame->buffers[id] = PyArray_DATA((PyArrayObject *)object);
     }
     else {
-        if (buffer->form == FORM_ARRAY || buffer->ndim != 0 || Py_TYPE(object) != buffer->descr->typeobj) {
+        if (buffer->form == FORM_ARRAY || buffer->ndim != 0) {
             return false;
         }
-        PyArray_ScalarAsCtype(object, &frame->slots[id]);
+        if (buffer->form != FORM_NUMBER && Py_TYPE(object) == buffer->descr->typeobj) {
+            PyArray_ScalarAsCtype(object, &frame->slots[id]);
+        }
+        else if (buffer->form == FORM_SCALAR || !is_number_in_slot(frame, buffer, id, object)) {
+            return false;
+        }
         frame->buffers[id] = frame->slots[id].bytes;
     }
     Py_XSETREF(frame->objects[id], Py_NewRef(object));

@@ -154,7 +154,8 @@ def _on_another(kind: type, name: str) -> Callable[..., Any]:
 
 def _infer(kind: type, name: str, parameters: Sequence[str]) -> Callable[..., Any]:
     """The type of what a distribution's method gives: many numbers are like few ones, and all parameters alike."""
-    trial = by_trial(_on_another(kind, name))
+    one = _on_another(kind, name)
+    trial = by_trial(one)
     names = (*parameters, "size")
 
     def infer(generator: Any, *args: Any, **params: Any) -> Any:
@@ -167,10 +168,23 @@ def _infer(kind: type, name: str, parameters: Sequence[str]) -> Callable[..., An
             given["size"] = shape if prod(shape) <= FEW else (2,) * len(shape)
         if len(args) > len(names):
             raise CannotInfer(f"{name} with more than {len(names)} arguments by position")
+        if shape is None and (number := _number(one, given)) is not None:
+            return number
         found = trial(generator, **given)
         return found if shape is None else array_type(found.dtype, shape)
 
     return infer
+
+
+def _number(draw: Callable[..., Any], given: Mapping[str, Any]) -> NumberType | None:
+    """The type of a single number, where NumPy gives Python's."""
+    if any(isinstance(value, ArrayType | NumberType) for value in given.values()):
+        return None
+    try:
+        found = type(draw(None, **given))
+    except (TypeError, ValueError) as error:
+        raise CannotInfer(str(error)) from None
+    return NumberType(found) if found in (int, float) else None
 
 
 def _refuse_complex(values: Iterable[Any]) -> None:
@@ -201,7 +215,9 @@ def _shape(size: Any, operands: Sequence[ArrayType]) -> tuple[int, ...] | None:
 
 def _infer_dimensions(kind: type, name: str) -> Callable[..., Any]:
     def infer(generator: Any, *args: Any) -> Any:
-        if not args or not all(type(size) is int and size >= 0 for size in args):
+        if not args:
+            return NumberType(float)
+        if not all(type(size) is int and size >= 0 for size in args):
             raise CannotInfer("a size that is no int")
         return array_type(np.float64, args)
 
