@@ -16,7 +16,6 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from capture import backends, config, log
@@ -24,6 +23,7 @@ from capture.errors import BackendError, InternalError, ToolchainError
 from capture.frames import hook
 from capture.frames.marks import marked
 from capture.frames.settings import Record, Runner, Settings
+from capture.records import replace
 from capture.uncollected import uncollected
 
 if TYPE_CHECKING:

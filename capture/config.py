@@ -23,12 +23,12 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from capture.errors import FallbackWarning
+from capture.records import dataclass, field, fields, replace
 
 TOPICS: Mapping[str, str] = MappingProxyType(
     {
@@ -224,7 +224,7 @@ class Options:
         default=(),
         env="CAPTURE_LOGS",
     )
-    debug_dir: Path | None = _option(  # noqa: RUF009 (a field specifier; ruff minds only the annotation)
+    debug_dir: Path | None = _option(
         _path(optional=True),
         "Write everything about each compile (bytecode, graph, guards, C) into a folder here.",
         env="CAPTURE_DEBUG_DIR",
@@ -294,7 +294,7 @@ class Options:
         default=True,
         env="CAPTURE_WARM_START",
     )
-    cache_dir: Path = _option(  # noqa: RUF009 (likewise)
+    cache_dir: Path = _option(
         _path(optional=False),
         "Where compiled kernels are kept.",
         env="CAPTURE_CACHE_DIR",

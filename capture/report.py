@@ -11,9 +11,10 @@ import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.breaks import BreakRecord

@@ -19,7 +19,6 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from capture import config
 from capture.frames import frontend, hook
 from capture.frames.settings import Record, Settings
 from capture.frames.suspending import makes_generators
+from capture.records import dataclass, replace
 
 PATIENCE = 4000
 """Instructions without array work that are evaluated in one go."""

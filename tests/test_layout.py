@@ -22,7 +22,7 @@ LAYERS = {
 }
 """What each layer may import."""
 
-FOUNDATION = {"config", "errors", "log", "debug", "uncollected", "_version"}
+FOUNDATION = {"config", "errors", "log", "debug", "records", "uncollected", "_version"}
 MOST_LINES = 700
 TEXT_SUFFIXES = {".py", ".c", ".h", ".md", ".toml", ".jinja", ".txt", ".json", ".cfg", ".ini", ".yml", ".yaml", ""}
 
@@ -80,6 +80,7 @@ HOMES = {
     r"\bsys\.(version_info|hexversion)\b|\bpython_version_tuple\b": {"capture/frames/versions.py"},
     r"\bos\.(environ|getenv|putenv|environb)\b": {"capture/config.py"},
     r"from (sys|os) import .*\b(version_info|hexversion|environ|getenv)\b": set(),
+    r"from dataclasses import": set(),  # capture.records makes them faster
 }
 """Facts of one home: how reading them looks, and which files may."""
 

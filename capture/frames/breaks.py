@@ -8,8 +8,9 @@ user's file and line, for ``explain``, logs and ``fullgraph``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from capture.records import dataclass
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {

@@ -30,7 +30,6 @@ import weakref
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from types import CodeType
 from typing import Any, NamedTuple, TypeVar, overload
@@ -66,6 +65,7 @@ from capture.frames.versions import (
     UnpackEx,
     words,
 )
+from capture.records import dataclass, replace
 
 __all__ = [
     "JUMPS",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from capture.frames.dims import Declared
@@ -17,6 +16,7 @@ from capture.frames.guards import ArrayIs, EqualsConstant, Guard, KeysAre, Lengt
 from capture.frames.hook import Variant
 from capture.frames.peek import Absent
 from capture.frames.sources import Argument, Dimension, Len, Source, State, resolve
+from capture.records import dataclass, field, replace
 
 MOST_VALUES = 2
 """So many variants are made for single values of a number before it is left unknown even where the graph then ends;

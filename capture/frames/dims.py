@@ -16,7 +16,6 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 
 from capture.frames.sources import Argument, Dimension, Source
 from capture.ir.shapes import Size, Symbol, evaluate, linear, to_python
+from capture.records import dataclass, field
 
 
 class DerivedDim:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -53,6 +52,7 @@ from capture.ir.graph import Graph, Node
 from capture.ir.passes.single_elements import is_of_elements
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType
+from capture.records import dataclass, replace
 from capture.uncollected import uncollected
 
 

@@ -18,7 +18,6 @@ import abc
 import math
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, ClassVar
 
@@ -37,6 +36,7 @@ from capture.frames.peek import (
     type_name,
 )
 from capture.frames.sources import LARGEST_SIZE, Constant, Global, Source, State, resolve, total_cost
+from capture.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ In: ``Guard(source, check)`` whose check names a second source. Out: what holds,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from capture.frames.guards import Check
 from capture.frames.peek import is_instance_dict
 from capture.frames.sources import Source
+from capture.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -40,6 +39,7 @@ from capture.frames.values.functions import CellValue, ClosureValue
 from capture.frames.values.instances import Instance
 from capture.frames.values.unseen import CHANGES
 from capture.frames.values.wrap import WRAP_FOR
+from capture.records import dataclass
 
 Miss = Callable[[Entry, tuple[Any, ...]], Any]
 

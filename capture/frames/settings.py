@@ -7,11 +7,11 @@ to every capture of that function, its resume functions included; its ``record``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from capture import config
 from capture.config import Options
+from capture.records import dataclass, field
 
 if TYPE_CHECKING:
     from types import CodeType

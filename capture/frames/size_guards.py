@@ -12,7 +12,6 @@ whose C form is a program in postfix order for a little stack machine (``_hook/r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from capture.frames.sources import Dimension, Source
 from capture.ir.shapes import Relation, Size, Symbol, evaluate, holds
 from capture.ir.shapes.dialect import LOOSE, Dialect
 from capture.ir.shapes.expr import FloorDiv, Max, Min, Mod
+from capture.records import dataclass
 
 CONSTANT, DIMENSION, NUMBER, ADD, MULTIPLY, FLOORDIV, MODULO, MINIMUM, MAXIMUM = range(9)
 """Instructions of the stack machine; each is (instruction, number of the value, constant or axis)."""

@@ -15,7 +15,6 @@ value in a plain Python state (``resolve``, for tests and for explaining misses)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import (
     CellType,
     FunctionType,
@@ -41,6 +40,7 @@ from capture.frames.peek import (
     super_attribute,
     type_name,
 )
+from capture.records import dataclass
 
 LARGEST_LEN = 256
 """The largest length of a list that may be left open: Python keeps the ints up to there."""
@@ -589,7 +589,7 @@ def _checked_function(value: Any) -> FunctionType:
 
 
 def _function(parent: Any, state: State, owner: Source | None) -> FunctionType:
-    return state.function if owner is None else _checked_function(parent)
+    return _checked_function(state.function if owner is None else parent)
 
 
 def _owner_name(owner: Source | None) -> str:

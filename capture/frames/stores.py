@@ -11,9 +11,10 @@ a later one to the same place makes void: nobody looks in between.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder

@@ -18,7 +18,6 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType, FunctionType
 
@@ -30,6 +29,7 @@ from capture.frames.origins import remember_added
 from capture.frames.resume import Namespace, Resumes
 from capture.frames.settings import Settings
 from capture.frames.zones import SUSPENDING, Zones, certainly_bound, is_stop_iteration, zones_of
+from capture.records import dataclass, field
 
 STACK, TAKEN, UNUSED, SHARED = range(4)
 """Where a region's parameter comes from; see _hook/region.c."""

@@ -12,7 +12,6 @@ or with a break and the state of every frame (inlined calls included) before the
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import FunctionType, MappingProxyType
 from typing import Any
 
@@ -34,6 +33,7 @@ from capture.frames.values.numbers import Specialise
 from capture.frames.values.sizes import OpenSize
 from capture.ir.graph import Graph
 from capture.ir.sizes import Known
+from capture.records import dataclass
 
 
 @dataclass(frozen=True)

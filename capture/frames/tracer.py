@@ -17,7 +17,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MappingProxyType, UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,6 +61,7 @@ from capture.ir import op as ops
 from capture.ir.graph import Graph, Node, Position
 from capture.ir.shapes import Size
 from capture.ir.sizes import Known, UnknownSize
+from capture.records import dataclass, field
 
 if TYPE_CHECKING:
     from capture.frames.loops.evaluating import Inside

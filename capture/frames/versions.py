@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from capture.records import dataclass, field
 
 Position = tuple[int | None, int | None, int | None, int | None]
 """Line, end line, column, end column, as ``code.co_positions()`` gives them."""

@@ -12,10 +12,10 @@ stack holds nothing but objects:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from capture.frames.bytecode import Code, popped, stack_effect
+from capture.records import dataclass
 
 SUSPENDING = frozenset({"YIELD_VALUE", "SEND"})
 NATIVE = SUSPENDING | {

@@ -10,8 +10,9 @@ In: nothing. Out: the ``Choices`` that are best by the costs known in advance, a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from capture.records import dataclass, fields, replace
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from capture.inductor.numpy_loops import LoopKey
 from capture.inductor.vocabulary import C_TYPES, HALF, RULES
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, to_c
+from capture.records import dataclass, field
 
 CACHE_LINE = 64
 

@@ -10,7 +10,6 @@ where::
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -33,6 +32,7 @@ from capture.ir.ops.mutation import ufunc_of
 from capture.ir.passes.index_range import index_range
 from capture.ir.passes.warnings import QUIET
 from capture.ir.shapes import Size, Symbol
+from capture.records import dataclass
 
 INT64 = np.dtype(np.int64)
 

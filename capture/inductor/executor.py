@@ -20,7 +20,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,7 @@ from capture.inductor.plan import (
 )
 from capture.ir.op import ListLiteral
 from capture.ir.telling import warn_at
+from capture.records import astuple
 
 Executor = _executor.Executor
 

@@ -12,7 +12,6 @@ scalar operations in which equal ones are one object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from capture.inductor.vocabulary import (
 )
 from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size, Symbol, add, expand, linear, multiply
+from capture.records import dataclass, field, replace
 
 COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 

@@ -17,7 +17,6 @@ elements that nobody reads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +62,7 @@ from capture.ir.passes.drop_dead import told_size
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Size, Symbol, product
 from capture.ir.types import ArrayType, NumberType, ObjectType, Type, array_type
+from capture.records import dataclass, field, replace
 
 MOST_NODES = 256
 """Pointwise nodes that one kernel may hold: values that cross such a border of the program are put into memory."""

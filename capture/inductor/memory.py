@@ -8,7 +8,6 @@ size, stride and offset its place in the array of numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from capture.inductor.loops import Memory
 from capture.inductor.lower import Lowered
@@ -17,6 +16,7 @@ from capture.inductor.plan import Buffer
 from capture.ir.graph import Node
 from capture.ir.shapes import Expr, Size, Symbol, product, to_c
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass, field
 
 ALIGNMENT = 64
 

@@ -18,7 +18,6 @@ are known. Where they are open it is a symbol of the nest, for which each call c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from capture.inductor.elements import Elements, Write
 from capture.inductor.loops import Access, Memory, Reduction, Value
@@ -27,6 +26,7 @@ from capture.inductor.schedule import Group, Schedule, chunked_where, lane_axis
 from capture.inductor.vocabulary import CELLS, DEAR, cell
 from capture.ir.shapes import Expr, Relation, Size, Symbol, evaluate, le, maximum, minimum, product
 from capture.ir.types import Layout, keep_order
+from capture.records import dataclass, field, replace
 
 TILE = 4096
 """Elements between two looks at the floating-point status; what one call of a flat loop's body works on."""

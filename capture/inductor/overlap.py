@@ -10,7 +10,6 @@ NumPy makes a copy of operands that overlap with what is written::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from capture.ir.graph import Graph, Node, Step, Transformer, buffer
 from capture.ir.op import Gather, Pointwise, Strided, ViewOf
 from capture.ir.shapes import Size
 from capture.ir.types import ArrayType
+from capture.records import dataclass, replace
 
 
 def shape_of(value: Any) -> tuple[Size, ...]:

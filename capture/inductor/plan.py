@@ -27,12 +27,12 @@ call functions of Python has ``capture_call``, and ``capture_functions`` for the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from capture.ir.graph import Position
+from capture.records import dataclass
 
 FLAG_DIVIDE, FLAG_OVERFLOW, FLAG_UNDERFLOW, FLAG_INVALID = 1, 2, 4, 8
 FLAG_UNSURE = 16  # something was raised and the kernel cannot tell what NumPy would say

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from capture.inductor.programs import BUDGET, ProgramText
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH, cell
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Size, Symbol, maximum, minimum, product
+from capture.records import dataclass, field
 
 SIGNED = {np.dtype(f"i{n}"): 8 * n for n in (1, 2, 4, 8)}
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import prod
 from typing import Any
@@ -25,6 +24,7 @@ from capture.inductor.lower import Lowered, Read, Unit
 from capture.ir.graph import Node, buffer
 from capture.ir.passes.warnings import may_warn
 from capture.ir.shapes import Expr, Facts, Relation, Size, Symbol, le, lt, product, substitute
+from capture.records import dataclass, field, replace
 
 LONG = 1 << 15
 """Reduced elements from which a reduction with few results is cut into chunks, so that all threads share it."""

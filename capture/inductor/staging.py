@@ -12,10 +12,10 @@ stands in arrays of one piece; so does what is dear and used again behind a call
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 
 from capture.inductor.loops import Loop, Value
 from capture.inductor.vocabulary import DEAR
+from capture.records import dataclass
 
 PIECE = 512
 """Elements of a piece: the arrays of a few stages fit the first cache, and the cost of a call is spread."""

@@ -17,7 +17,6 @@ import platform
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -26,6 +25,7 @@ from capture.errors import ToolchainError
 from capture.inductor.driver import plan_stages, run, run_stages
 from capture.inductor.flags import BY_FAMILY, EVERYWHERE, FAST_MATH, LEVELS, LIBRARIES, NATIVE, PLAIN
 from capture.inductor.toolchain import Stages, Toolchain, file_mark, machine, shorten
+from capture.records import dataclass
 
 _LOOP_PROBE = """
 {attribute} double exp(double);

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from statistics import median
 from typing import Any
 
@@ -30,6 +29,7 @@ from capture.inductor.plan import KernelStep, Plan
 from capture.inductor.toolchain import Toolchain
 from capture.ir.graph import Graph
 from capture.ir.types import ObjectType
+from capture.records import asdict, replace
 
 ROUNDS = 15
 """How often each of two executors has its turn."""

@@ -15,10 +15,11 @@ zeros ``maximum`` gives the second, ``sign(-0.0)`` is ``0.0``, an integer divide
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from capture.records import dataclass
 
 BOOL, SIGNED, UNSIGNED, FLOAT = "b", "i", "u", "f"
 BITS = "bits"  # of float16, for what looks at its bits

@@ -20,7 +20,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from capture.ir.complexes import require_numbers
 from capture.ir.shapes import Expr
 from capture.ir.sizes import Known, UnknownSize, asking, simplified
 from capture.ir.types import ArrayType, NumberType, ObjectType, Type, type_of
+from capture.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

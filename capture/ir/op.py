@@ -28,9 +28,10 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+from capture.records import dataclass, field
 
 
 class CannotInfer(Exception):

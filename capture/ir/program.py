@@ -28,7 +28,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +35,7 @@ import numpy as np
 from capture.ir import op as ops
 from capture.ir.graph import Node, iterate_nodes, map_nodes
 from capture.ir.types import SHORT_NAMES
+from capture.records import dataclass
 
 DENSE, INNER, ANY = "dense", "inner", "any"
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from capture.ir.op import ListLiteral
 from capture.ir.shapes import Expr, Facts, evaluate, parse, parse_relation
 from capture.ir.sizes import Known
 from capture.ir.types import DTYPES_BY_SHORT_NAME, OBJECTS, SHORT_NAMES, ArrayType, Layout, NumberType, ObjectType
+from capture.records import replace
 
 _READABLE = 16  # constants up to this many elements are written out, larger ones as base64
 

@@ -11,12 +11,12 @@ In: arrays, scalars and Python numbers (``type_of``). Out: frozen, comparable ty
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from capture.ir.shapes import Expr, Size
+from capture.records import dataclass, replace
 
 SHORT_NAMES = {
     np.dtype(name): short

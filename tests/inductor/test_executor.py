@@ -7,7 +7,6 @@ import sys
 import warnings
 import weakref
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from capture.errors import BackendError
 from capture.inductor import executor
 from capture.inductor.plan import FLAG_DIVIDE, Buffer, ExternStep, Input, KernelStep, Plan, View
+from capture.records import replace
 from tests.inductor.hand_made import (
     F8,
     SOURCE,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from capture.inductor import executor
 from capture.inductor.plan import Buffer, ExternStep, Told, View
+from capture.records import replace
 from tests.inductor.hand_made import F8, VECTOR, Numbers, Subclass, extern_plan, fail
 
 

@@ -7,13 +7,13 @@ import ctypes.util
 import sys
 import types
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from capture.inductor import _executor, errstate, executor
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_UNDERFLOW, FLAG_UNSURE, Flag
+from capture.records import replace
 from tests.inductor.hand_made import ALL, VECTOR, Numbers, flag_plan, twice_plan, warned, words
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from capture.inductor import _executor, executor
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, Flag
 from capture.ir.graph import Position
+from capture.records import replace
 from tests.inductor.hand_made import F8, VECTOR, WRITTEN, Numbers, muladd_plan, twice_plan, warned
 
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Instruction
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer

@@ -14,7 +14,6 @@ program runs. A Python number that is not known is weak, as NEP 50 says; one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from capture.ir.ops.common import LOWERED
 from capture.ir.program import DENSE, RankedType
 from capture.ir.sizes import Known, asking
 from capture.ir.types import ArrayType, NumberType, array_type, scalar_type
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     pass

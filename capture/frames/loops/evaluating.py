@@ -13,7 +13,6 @@ or a node in the graph that is no operand is a break, and then the loop is left 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from capture.errors import InternalError
@@ -46,6 +45,7 @@ from capture.frames.values.containers import TupleValue
 from capture.ir.graph import Node
 from capture.ir.program import Branch, Jump, Leave
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass, field
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame

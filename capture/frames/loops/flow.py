@@ -11,9 +11,9 @@ ways to a block, but those of loops back to their heads, come before it, and whe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from capture.frames.bytecode import Code
+from capture.records import dataclass
 
 RAISING = frozenset({"RAISE_VARARGS", "RERAISE"})
 

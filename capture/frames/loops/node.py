@@ -10,7 +10,6 @@ from outside it is stored into it when the region ends (``Memory.rename``), so t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -39,6 +38,7 @@ from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, root
 from capture.ir.program import STORES, Finish, Program, RankedType, jumps_of, owners_of
 from capture.ir.types import NumberType, array_type
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer

@@ -7,7 +7,6 @@ is left of them behind the loop are results of its node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.program import ANY, DENSE, INNER, RankedType
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.loops.evaluating import Inside

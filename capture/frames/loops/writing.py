@@ -7,7 +7,6 @@ the program when it is first used there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from capture.ir.graph import Node, Position
 from capture.ir.ops.common import LOWERED
 from capture.ir.program import ANY, DENSE, INNER, Block, Branch, End, Jump, Leave, RankedType
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass, field
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer

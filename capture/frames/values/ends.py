@@ -11,10 +11,10 @@ Ends(items, head=(l[0], v), front=1, back=1, tail=())
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from capture.frames.values.looking import MOST_ITEMS
+from capture.records import dataclass, replace
 
 if TYPE_CHECKING:
     from capture.frames.values.base import Value

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -25,6 +24,7 @@ from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CodeValue
 from capture.frames.values.iterators import IteratorValue
 from capture.frames.zones import is_stop_iteration
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.bytecode import Code

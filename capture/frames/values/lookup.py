@@ -16,7 +16,6 @@ import functools
 import types
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.base import MissingAttribute, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.functions import BoundMethodValue, CodeValue, EntryValue
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -23,6 +22,7 @@ from capture.frames.values.constants import Constant, attempt
 from capture.frames.values.containers import DictValue, SequenceValue, call_row
 from capture.frames.values.iterators import CountedIterator, IteratorValue
 from capture.frames.values.keys import plain_key
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.rebuild import Builder

@@ -17,7 +17,6 @@ import linecache
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +51,7 @@ from capture.ir.shapes import (
 )
 from capture.ir.shapes.text import ANNOTATION
 from capture.ir.sizes import Known, UnknownSize
+from capture.records import dataclass
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Frame, Tracer

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +48,7 @@ from capture.ir.op import Strided
 from capture.ir.program import Finish, Program, RankedType
 from capture.ir.shapes import Expr, Size
 from capture.ir.types import ArrayType
+from capture.records import dataclass
 
 
 def write_map(function: Function, step: Node) -> None:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from capture.inductor.programs.intervals import is_integer
 from capture.ir.graph import Node, map_nodes
 from capture.ir.program import STORES, Block, Branch, Jump, Program, RankedType
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass, replace
 
 MOST = 4
 """Steps on both ways together."""

@@ -14,12 +14,12 @@ go round by themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from capture.inductor.programs.ranges import affine, find_dominators, is_int
 from capture.ir.graph import Node
 from capture.ir.program import Block, Branch, Program, RankedType
+from capture.records import dataclass
 
 CHUNK = 1 << 20
 """Turns after which such a loop looks at signals."""

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, literal_of, number_operand
 from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
+from capture.records import replace
 
 RAISING = frozenset({"map", "reduce", "matmul", "complex"})
 """Steps of which NumPy may warn."""

@@ -12,12 +12,12 @@ only reads that, so that one array does for all rounds. It is where it would be 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from capture.inductor.programs.counting import natural_loops
 from capture.inductor.programs.facts import Owners, delayed, find_owners, find_users, is_array, is_dear
 from capture.ir.graph import Node, iterate_nodes
 from capture.ir.program import STORES, Block, Jump, Program
+from capture.records import replace
 
 _READING = frozenset({"map", "reduce", "matmul", "load", "gather", "pick", "call"})
 """Steps that only read the arrays they are given."""

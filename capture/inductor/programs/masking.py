@@ -9,11 +9,11 @@ mask holds (``whole``): nothing is picked, counted or kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from capture.inductor.programs.facts import Owners, find_owners, find_users, is_array
 from capture.ir.graph import Node
 from capture.ir.program import DENSE, STORES, Block, Program, RankedType
+from capture.records import replace
 
 Users = Mapping[Node, Sequence[tuple[Block, int]]]
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from capture.inductor.programs.memory import make
 from capture.inductor.programs.values import Array, offset, variable_type
 from capture.inductor.vocabulary import ANY_NAN, INTEGER
 from capture.ir.graph import Node
+from capture.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from capture.errors import BackendError
+from capture.records import dataclass, field, replace
 
 C_NUMBERS: Mapping[type, str] = {int: "i64", float: "f64", bool: "_Bool", complex: "c128"}
 

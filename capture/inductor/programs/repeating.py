@@ -9,13 +9,13 @@ What was loaded at the end of a block is known in those to which control comes o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from capture.inductor.programs.facts import Owners, find_owners
 from capture.ir.graph import Node, map_nodes
 from capture.ir.program import STORES, Block, Branch, End, Finish, Jump, Program
 from capture.ir.types import scalar_type
+from capture.records import replace
 
 Known = dict[tuple[Node, Any], Any]
 """The elements that are in variables, by array and places."""

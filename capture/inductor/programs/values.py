@@ -7,7 +7,6 @@ strides (in elements), each a variable or a literal.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from capture.inductor.csource import local_type
 from capture.inductor.programs.numbers import C_NUMBERS, Operand
 from capture.inductor.vocabulary import C_TYPES, CELLS, literal
 from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass
 
 C_ELEMENTS: Mapping[np.dtype, str] = {**C_TYPES, np.dtype("c8"): "c64", np.dtype("c16"): "c128"}
 """Dtypes of elements and their names in C. Complex numbers are computed with by their parts (``__real__``), only kept

@@ -11,7 +11,6 @@ other axes, NumPy gives a transposed view of a new array, and so does the graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from capture.ir.ops.indexing import region_of
 from capture.ir.ops.masks import picked, true_places
 from capture.ir.sizes import same_shape
 from capture.ir.types import ArrayType
+from capture.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ A mask that takes one value for each of its rows becomes a choice at every eleme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from capture.ir.ops.strides import contiguity
 from capture.ir.ops.views import in_a_row
 from capture.ir.sizes import at_least, same_shape
 from capture.ir.types import ArrayType
+from capture.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

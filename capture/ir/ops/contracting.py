@@ -15,7 +15,6 @@ not round as elements are rounded, one operand or more than two, and all under `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from string import ascii_letters
 from typing import Any
@@ -28,6 +27,7 @@ from capture.ir.ops.library import infer_einsum, value_or_array
 from capture.ir.shapes import product
 from capture.ir.sizes import asking, same
 from capture.ir.types import ArrayType
+from capture.records import dataclass
 
 FEW = 4096
 """Products in matrices up to which these are multiplied in loops, which need no call."""

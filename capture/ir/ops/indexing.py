@@ -10,7 +10,6 @@ refused; keys with arrays are the matter of ``advanced``.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from capture.ir.ops.views import viewed
 from capture.ir.shapes import Expr, Size, floordiv, is_static, maximum, minimum
 from capture.ir.sizes import at_least, negative_means_none, simplified
 from capture.ir.types import ArrayType, scalar_type
+from capture.records import dataclass
 
 SAMPLES = ([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]],)
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -31,6 +30,7 @@ from capture.ir.shapes import Expr, Size, Symbol, TooComplex, eq, evaluate, maxi
 from capture.ir.shapes.ranges import Range
 from capture.ir.sizes import UnknownSize, ask, at_least, example_of, range_of_size
 from capture.ir.types import ArrayType, Layout, scalar_type
+from capture.records import dataclass
 
 type_of = type
 

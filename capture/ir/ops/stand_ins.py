@@ -9,7 +9,6 @@ In: operands and parameters of a call, what stands for their sizes and numbers. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -20,6 +19,7 @@ from capture.ir.shapes import Size, is_static
 from capture.ir.sizes import simplified
 from capture.ir.types import SHORT_NAMES, ArrayType, Layout, NumberType
 from capture.ir.warned import raised
+from capture.records import replace
 
 
 def arrays_in(value: Any) -> Iterator[ArrayType]:

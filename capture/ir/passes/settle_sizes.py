@@ -10,11 +10,11 @@ here on equal sizes are written equally, which is how lowering tells what loops 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from capture.ir.graph import Graph, Node, Step, Transformer, simplified_all, simplified_type
 from capture.ir.sizes import asking
+from capture.records import replace
 
 
 def settle_sizes(graph: Graph) -> Graph:

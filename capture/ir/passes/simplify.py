@@ -13,7 +13,6 @@ and stays one: rules apply to values that are only read.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.op import CannotInfer
 from capture.ir.passes.aliasing import escaping, written
 from capture.ir.types import ArrayType
+from capture.records import dataclass
 
 
 # Patterns ---------------------------------------------------------------------------------------------------------

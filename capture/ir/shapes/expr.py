@@ -22,7 +22,6 @@ Conventions:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from keyword import iskeyword
 from math import gcd
@@ -31,6 +30,7 @@ from typing import Any, Protocol
 from capture.ir.shapes import ranges
 from capture.ir.shapes.dialect import BARE, LOOSE, MIDDLE, TIGHT, Annotated, Dialect, Written
 from capture.ir.shapes.ranges import INFINITY, Range
+from capture.records import dataclass
 
 MAX_TERMS = 16
 MAX_NODES = 256

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from functools import cached_property, partial, reduce
 from itertools import chain
 from math import gcd
@@ -62,6 +60,8 @@ from capture.ir.shapes.ranges import EVERYTHING, Range, is_finite
 from capture.ir.shapes.relations import Relation, eq, primitive
 from capture.ir.shapes.samples import GENERAL, Points
 from capture.ir.shapes.traverse import Rules, atoms, fold, rules, substitute, symbols, without_modulo
+from capture.records import dataclass, field
+from capture.records import replace as changed
 
 
 class Contradiction(ValueError):

@@ -19,7 +19,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -41,6 +40,7 @@ from capture.ir.shapes.expr import (
 from capture.ir.shapes.ranges import INFINITY, End, Range, is_finite
 from capture.ir.shapes.simplex import best_bound
 from capture.ir.shapes.traverse import atoms, substitute, without_modulo
+from capture.records import dataclass
 
 MAX_FORMS = 24
 MAX_PRODUCTS = 16

@@ -12,7 +12,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from typing import Any
@@ -22,6 +21,7 @@ from capture.ir.shapes.expr import Expr, FloorDiv, Max, Min, Size, Symbol, add, 
 from capture.ir.shapes.text import annotated, parse, to_python
 from capture.ir.shapes.traverse import evaluate, substitute
 from capture.ir.shapes.traverse import symbols as symbols_of
+from capture.records import dataclass
 
 COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
