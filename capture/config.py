@@ -13,11 +13,9 @@ No other module reads the environment.
 
 from __future__ import annotations
 
-import difflib
 import math as _math
 import os
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -131,6 +129,8 @@ def _topics() -> Kind:
 
 def unknown(what: str, name: object, known: Mapping[str, object]) -> str:
     """A refusal in words, with the nearest known name: ``no option 'thread'; did you mean 'threads'?``"""
+    import difflib  # only who is refused waits for it
+
     close = difflib.get_close_matches(str(name), known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
     return f"no {what} {name!r}; {hint}"
@@ -160,6 +160,8 @@ def _default_cache_dir() -> Path:
     try:
         return Path.home() / ".cache" / "capture"
     except RuntimeError:  # an account without a home directory
+        import tempfile
+
         return Path(tempfile.gettempdir(), f"capture-{os.getuid()}")
 
 

@@ -20,8 +20,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -180,6 +178,8 @@ def _private_directory(reason: str) -> Path:
 
 @lru_cache(maxsize=1)  # keyed by process, so that a forked child makes its own
 def _scratch(process: int) -> Path:
+    import tempfile
+
     path = Path(tempfile.mkdtemp(prefix="capture-"))
     atexit.register(_remove_scratch, path, process)
     return path
@@ -187,6 +187,8 @@ def _scratch(process: int) -> Path:
 
 def _remove_scratch(path: Path, process: int) -> None:
     if os.getpid() == process:
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
 
 

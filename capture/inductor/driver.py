@@ -1,13 +1,11 @@
-"""Running a C compiler: through its driver, or gcc's own stages one by one.
+"""Running a C compiler through its driver.
 
 In comes a command line, out comes None or what the compiler said::
 
     run(["gcc", "-O1", "-shared", "kernel.c", "-o", "kernel.so"])
 
 gcc is a driver that starts ``cc1``, ``as`` and, through ``collect2``, ``ld``, each waiting for the one before.
-``plan_stages`` asks it (``gcc -###``) what it would start; ``run_stages`` then starts the three itself, with the
-assembler reading while the compiler writes and without the plugin for link-time optimisation: 20 ms instead of
-25 for a kernel. It is a short cut only: whoever gets False from it asks the driver.
+``plan_stages`` asks it (``gcc -###``) what it would start; ``stages`` then starts the three itself.
 """
 
 from __future__ import annotations
@@ -20,16 +18,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
 
 from capture import config
 from capture.inductor import cache
-from capture.inductor.toolchain import Stages
-
-TIMEOUT_SECONDS = 120.0
-
-_SOURCE, _OBJECT, _OUT = "<source>", "<object>", "<out>"
-"""Words in place of file names in planned stages: the commands of cc1, as and ld."""
+from capture.inductor.stages import OBJECT, OUT, SOURCE, TIMEOUT_SECONDS, Stages
 
 
 def run(command: Sequence[str]) -> str | None:
@@ -77,52 +69,13 @@ def plan_stages(command: Sequence[str], flags: Sequence[str], libraries: Sequenc
     except (ValueError, IndexError):
         return ()
     programs = compiler[0], shutil.which(assembler[0]), shutil.which(_linker(command))
-    names = {source: _SOURCE, assembly: "-", compiled: _OBJECT, out: _OUT}
+    names = {source: SOURCE, assembly: "-", compiled: OBJECT, out: OUT}
     planned = compiler, assembler, _without_plugin(linker)
     return tuple(
         (program, *(names.get(word, word) for word in line[1:]))
         for program, line in zip(programs, planned, strict=True)
         if program is not None
     )
-
-
-def run_stages(stages: Stages, source_path: str | os.PathLike, out_path: str | os.PathLike) -> bool:
-    """Make a shared object of a C file by planned stages; False when that did not work, for whatever reason."""
-    if len(stages) != 3:
-        return False
-    with _surroundings() as (folder, environment):
-        names = {_SOURCE: os.fspath(source_path), _OBJECT: f"{folder}/object.o", _OUT: os.fspath(out_path)}
-        compiler, assembler, linker = ([names.get(word, word) for word in stage] for stage in stages)
-        with contextlib.ExitStack() as children:
-
-            def start(command: list[str], reads: IO[bytes] | int, writes: int) -> subprocess.Popen[bytes]:
-                child = subprocess.Popen(
-                    command,
-                    stdin=reads,
-                    stdout=writes,
-                    stderr=subprocess.DEVNULL,
-                    env=environment,
-                    cwd=folder,
-                )
-                children.callback(_end, child)
-                return child
-
-            try:
-                compiling = start(compiler, subprocess.DEVNULL, subprocess.PIPE)
-                assert compiling.stdout is not None
-                assembling = start(assembler, compiling.stdout, subprocess.DEVNULL)
-                compiling.stdout.close()  # so that the compiler notices when the assembler ends early
-                statuses = [child.wait(TIMEOUT_SECONDS) for child in (compiling, assembling)]
-                if any(statuses):
-                    return False
-                return start(linker, subprocess.DEVNULL, subprocess.DEVNULL).wait(TIMEOUT_SECONDS) == 0
-            except (OSError, subprocess.TimeoutExpired):
-                return False
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    child.wait()
 
 
 def _linker(command: Sequence[str]) -> str:

@@ -20,13 +20,16 @@ import shutil
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from capture import config
 from capture._version import __version__
 from capture.errors import ToolchainError
 from capture.inductor import cache
 from capture.inductor.flags import LEVELS, TABLES, TRIALS
+
+if TYPE_CHECKING:
+    from capture.inductor.stages import Stages
 
 FIXES = 'install one (`apt install gcc`, or `pip install "capture-compiler[toolchain]"`)'
 """What to do without a compiler; stands in every message that is about that."""
@@ -35,9 +38,6 @@ _SHOWN_LINES = 8
 
 _ON_PATH = ("gcc", "cc", "clang")
 """gcc before cc: where cc is clang, gcc's vector math is still worth having."""
-
-Stages = tuple[tuple[str, ...], ...]
-"""The commands behind a compiler's driver, see ``driver``; empty where they are not known."""
 
 # ------------------------------------------------------------------ the result
 
@@ -73,10 +73,12 @@ class Toolchain(NamedTuple):
 
     def compile_file(self, source_path: str | os.PathLike, out_path: str | os.PathLike) -> None:
         """Write the shared object made from a C file; ``ToolchainError`` with the compiler's words."""
-        from capture.inductor.driver import run, run_stages
+        from capture.inductor.stages import run_stages
 
         if run_stages(self.stages, source_path, out_path):
             return
+        from capture.inductor.driver import run
+
         output = run([*self.command, *self.flags, str(source_path), "-o", str(out_path), *self.libraries])
         if output is not None:
             shown = shorten(output).replace("\n", "\n  ")

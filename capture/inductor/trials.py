@@ -22,9 +22,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from capture.errors import ToolchainError
-from capture.inductor.driver import plan_stages, run, run_stages
+from capture.inductor.driver import plan_stages, run
 from capture.inductor.flags import BY_FAMILY, EVERYWHERE, FAST_MATH, LEVELS, LIBRARIES, NATIVE, PLAIN
-from capture.inductor.toolchain import Stages, Toolchain, file_mark, machine, shorten
+from capture.inductor.stages import Stages, run_stages
+from capture.inductor.toolchain import Toolchain, file_mark, machine, shorten
 from capture.records import dataclass
 
 _LOOP_PROBE = """

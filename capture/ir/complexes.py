@@ -15,7 +15,6 @@ results says:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -131,6 +130,8 @@ def _samples(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    from fractions import Fraction  # and with it decimals, for these few numbers
+
     exact = [Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)) for x, y, z in zip(a, b, c, strict=True)]
     return np.array(list(map(float, exact))).astype(a.dtype)
 

@@ -9,7 +9,7 @@ import pytest
 
 from capture import config
 from capture.errors import ToolchainError
-from capture.inductor import driver, toolchain
+from capture.inductor import driver, stages, toolchain
 
 SOURCE = "int twice(int x) { return x + x; }"
 
@@ -34,7 +34,7 @@ def test_stages_make_the_same_object(gcc, tmp_path):
         return
     text = tmp_path / "twice.c"
     text.write_text(SOURCE)
-    assert driver.run_stages(gcc.stages, text, tmp_path / "staged.so")
+    assert stages.run_stages(gcc.stages, text, tmp_path / "staged.so")
     assert (
         driver.run([*gcc.command, *gcc.flags, str(text), "-o", str(tmp_path / "driven.so"), *gcc.libraries])
         is None
@@ -52,9 +52,10 @@ def code_of(path) -> bytes:
 @pytest.mark.parametrize("broken", [0, 1, 2])
 @pytest.mark.parametrize("stand_in", ["/bin/false", "/nowhere/program"])
 def test_a_failing_stage_falls_back_to_the_driver(gcc, tmp_path, broken, stand_in):
-    stages = tuple((stand_in, *words[1:]) if at == broken else words for at, words in enumerate(gcc.stages))
-    damaged = gcc._replace(stages=stages)
-    assert not driver.run_stages(stages, tmp_path / "twice.c", tmp_path / "twice.so")
+    damaged = gcc._replace(
+        stages=tuple((stand_in, *words[1:]) if at == broken else words for at, words in enumerate(gcc.stages))
+    )
+    assert not stages.run_stages(damaged.stages, tmp_path / "twice.c", tmp_path / "twice.so")
     damaged.compile(SOURCE, tmp_path / "twice.so")
     assert ctypes.CDLL(str(tmp_path / "twice.so")).twice(21) == 42
 
@@ -66,10 +67,36 @@ def test_a_refused_source_is_reported_in_the_drivers_words(gcc, tmp_path):
 
 
 def test_a_hanging_stage_is_ended(gcc, tmp_path, monkeypatch):
-    monkeypatch.setattr(driver, "TIMEOUT_SECONDS", 0.1)
-    assert not driver.run_stages((("/bin/sleep", "60"), *gcc.stages[1:]), tmp_path / "x.c", tmp_path / "x.so")
+    monkeypatch.setattr(stages, "TIMEOUT_SECONDS", 0.1)
+    assert not stages.run_stages((("/bin/sleep", "60"), *gcc.stages[1:]), tmp_path / "x.c", tmp_path / "x.so")
     with pytest.raises(ChildProcessError):  # no child is left
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_stages_leave_nothing_behind(gcc, tmp_path):
+    text = tmp_path / "twice.c"
+    text.write_text(SOURCE)
+    opened = os.listdir("/proc/self/fd")
+    assert stages.run_stages(gcc.stages, text, tmp_path / "twice.so")
+    assert not list(tmp_path.glob("*.o"))
+    assert os.listdir("/proc/self/fd") == opened
+
+
+def test_stages_run_where_the_working_directory_is_gone(gcc, tmp_path, monkeypatch):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    text = tmp_path / "twice.c"
+    text.write_text(SOURCE)
+    assert stages.run_stages(gcc.stages, text, tmp_path / "twice.so")
+
+
+def test_a_program_without_standard_streams_is_left_to_the_driver(gcc, tmp_path, monkeypatch):
+    monkeypatch.setattr(stages, "_STANDARD", 1 << 20)  # as if the pipes had got the numbers of these
+    opened = os.listdir("/proc/self/fd")
+    assert not stages.run_stages(gcc.stages, tmp_path / "x.c", tmp_path / "x.so")
+    assert os.listdir("/proc/self/fd") == opened
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,10 @@ def _infer_either(ar1: Any, ar2: Any, count: Any, given: Any) -> ArrayType:
     return allocated(dtype, (_size(count, one + other, some=False),))
 
 
-def _of_two(name: str, function: Callable[..., Any], infer: Callable[..., Any], flags: Mapping[str, bool]) -> None:
-    """A function of two sets, with flags by position or name."""
+def _of_two(
+    name: str, function: Callable[..., Any], infer: Callable[..., Any], flags: Mapping[str, bool], count: int
+) -> None:
+    """A function of two sets, with flags by position or name; ``count`` elements are in that of the sample."""
     define(
         name=f"{name}_found",
         signature="ar1, ar2, count, given=()",
@@ -178,7 +180,7 @@ def _of_two(name: str, function: Callable[..., Any], infer: Callable[..., Any], 
         source=lambda ar1, ar2, count, given: f"np.{name}({ar1}, {ar2}, **{dict(given)!r})",
         lower=Extern(),
         tags=QUIET,
-        samples=((NUMBERS, OTHERS, {"count": len(function(NUMBERS, OTHERS))}),),
+        samples=((NUMBERS, OTHERS, {"count": count}),),
     )
 
     def expand(graph: Any, ar1: Any, ar2: Any, **given: Any) -> Any:
@@ -196,10 +198,11 @@ def _of_two(name: str, function: Callable[..., Any], infer: Callable[..., Any], 
 
 
 _ASSUMED = {"assume_unique": False}
-for _name, _function, _infer, _flags in (
-    ("union1d", np.union1d, _infer_union, {}),
-    ("intersect1d", np.intersect1d, _infer_intersection, {**_ASSUMED, "return_indices": False}),
-    ("setdiff1d", np.setdiff1d, _infer_difference, _ASSUMED),
-    ("setxor1d", np.setxor1d, _infer_either, _ASSUMED),
-):
-    _of_two(_name, _function, _infer, _flags)
+_OF_TWO: tuple[tuple[Any, ...], ...] = (
+    ("union1d", np.union1d, _infer_union, {}, 4),
+    ("intersect1d", np.intersect1d, _infer_intersection, {**_ASSUMED, "return_indices": False}, 2),
+    ("setdiff1d", np.setdiff1d, _infer_difference, _ASSUMED, 1),
+    ("setxor1d", np.setxor1d, _infer_either, _ASSUMED, 2),
+)
+for _row in _OF_TWO:
+    _of_two(*_row)
