@@ -30,6 +30,7 @@ from capture.inductor.programs.accesses import (
     write_which,
 )
 from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_view
+from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.complexes import TYPES, write_complex
@@ -45,10 +46,9 @@ from capture.inductor.programs.repeating import without_repeated_loads
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of
 from capture.ir.graph import Node
 from capture.ir.op import Strided
-from capture.ir.program import Finish, Program, RankedType
+from capture.ir.program import Program, RankedType
 from capture.ir.shapes import Expr, Size
 from capture.ir.types import ArrayType
-from capture.records import dataclass
 
 
 def write_map(function: Function, step: Node) -> None:
@@ -86,47 +86,6 @@ STEPS = {
 
 PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores)
 """What is done to a program first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value of the graph is in memory."""
-
-    memory: Memory
-    view: Strided
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The memory of a loop node: of operands (None for literals and sizes), of results that are read, by number, of the
-    copies of operands that are written, and of the status.
-    """
-
-    operands: tuple[Place | None, ...]
-    results: Mapping[int, Memory]
-    copies: Mapping[int, Memory]
-    status: Memory
-
-
-def copied_operands(program: Program) -> dict[int, int | None]:
-    """The written operands, each with the result that is the same array wherever the program ends, if there is one."""
-    ends = [block.end.values for block in program.blocks if isinstance(block.end, Finish)]
-    found: dict[int, int | None] = {}
-    for number in sorted(program.written):
-        operand = program.operands[number]
-        same = [index for index in range(len(ends[0]) if ends else 0) if all(end[index] is operand for end in ends)]
-        found[number] = same[0] if same else None
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramText:
-    """A kernel. ``raises``: its status may tell of floating-point errors. ``polls``: it looks at signals."""
-
-    name: str
-    text: str
-    raises: bool
-    polls: bool
 
 
 def render_program(node: Node, bound: Bound, unit: CUnit) -> ProgramText:
