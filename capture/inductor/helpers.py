@@ -370,16 +370,23 @@ def state_helper(name: str, short: str) -> str:
 
 
 def raised_helper(arity: int, short: str) -> str:
-    """A function that says what an operation has raised, from its result and operands."""
-    names = "abc"[:arity]
+    """A function that says what an operation has raised, from its result and operands.
+
+    It stands in every kernel that may warn, once for each operation: hence few comparisons, for the compiler's sake.
+    """
+    names, f = "abc"[:arity], "f" if short == "f32" else ""
     declared = ", ".join(f"{short} {name}" for name in names)
-    numbers = " & ".join(f"({name} == {name})" for name in names)
+    numbers = {
+        1: "(a == a)",
+        2: "!__builtin_isunordered(a, b)",
+        3: "!__builtin_isunordered(a, b) & (c == c)",
+    }[arity]
     finite = " & ".join(f"FINITE({name})" for name in names)
     return f"""\
 static inline __attribute__((always_inline)) u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
 {{
     const u32 if_nan = (result != result) & {numbers} ? RAISED_INVALID : 0;
-    return if_nan | ((result == result) & !FINITE(result) & {finite} ? if_infinite : 0);
+    return if_nan | ((__builtin_fabs{f}(result) == __builtin_inf{f}()) & {finite} ? if_infinite : 0);
 }}
 """
 
