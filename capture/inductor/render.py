@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -289,7 +287,9 @@ def _work(nest: Nest) -> Size:
 # The unit ---------------------------------------------------------------------------------------------------------
 def render_unit(rendered: Rendered, title: str, sizes: Mapping[str, Sequence[str]], simd_math: bool) -> str:
     unit = rendered.unit
-    text = _template().render(
+    from capture.inductor.template import unit_template  # and with it Jinja, for the first unit
+
+    text = unit_template().render(
         title=_safe(title),
         limits=LIMITS,
         raised={
@@ -331,16 +331,3 @@ def _declaration(name: str, arity: int, simd_math: bool) -> str:
     ctype = "f32" if name.endswith("f") and name != "erf" else "f64"
     vector = 'simd("notinbranch"), ' if simd_math and base in VECTOR_MATH else ""
     return f"__attribute__(({vector}const)) {ctype} {name}({', '.join([ctype] * arity)});"
-
-
-@lru_cache(maxsize=1)
-def _template() -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("capture.inductor"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("unit.c.jinja")
