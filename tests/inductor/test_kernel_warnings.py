@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capture.inductor.compile import compile_graph
+from capture.inductor.compile import compile_graph, plan_graph
+from capture.inductor.loops import Builder
 from capture.ir import op as ops
 from capture.ir.op import CannotInfer
 from tests.inductor.graphs import compiled, graph_of
@@ -146,3 +147,39 @@ def test_flags_are_in_program_order_with_names_and_places():
     plan = compile_graph(graph_of(build, np.ones(3))).plan
     assert [flag.label for flag in plan.flags] == ["divide", "log"]
     assert [(flag.position.file, flag.position.line) for flag in plan.flags] == [("user.py", 7)] * 2
+
+
+EXTREMES = [0.0, -0.0, 1.0, -1.0, 0.3, 2.0, np.inf, -np.inf, np.nan]
+
+
+def extremes(dtype):
+    """Numbers that arithmetic raises at, and their neighbours."""
+    limits = np.finfo(dtype)
+    largest, lost = float(limits.max), float(limits.max) * float(limits.eps) / 4
+    numbers = [*EXTREMES, largest, largest / 2, lost, np.nextafter(lost, 0.0), lost * 2, float(limits.tiny)]
+    numbers += [float(np.nextafter(dtype(1), dtype(side))) for side in (0, 2)]
+    return np.array([*numbers, *(-number for number in numbers)]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+def test_constants_with_which_nothing_raises(name, dtype):
+    """Where the kernel asks nothing of an operation NumPy has nothing to say, for any other operand."""
+    others, left_out = extremes(dtype), 0
+    for number in others:
+        for place in (0, 1):
+            builder = Builder(node=object())
+            operands = [builder.given("x", np.dtype(dtype))] * 2
+            operands[place] = builder.constant(number, dtype)
+            if getattr(builder, name)(*operands).node is not None:
+                continue
+            left_out += 1
+            with np.errstate(all="raise", under="ignore"):
+                getattr(np, name)(*((number, others) if place == 0 else (others, number)))
+    assert left_out > 10
+
+
+def test_an_operation_that_cannot_raise_is_not_asked():
+    source = plan_graph(graph_of(lambda g, x: g.call("add", g.call("multiply", x, 0.5), 1.0), normal(30))).source
+    assert "raised(" not in source
+    assert "raised(" in plan_graph(graph_of(lambda g, x: g.call("multiply", x, 2.0), normal(30))).source
