@@ -195,7 +195,7 @@ WHY_NOT = {
     "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flat x.flags",
     "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base"
     " x.strides np.isfortran",
-    "shows memory as another dtype": "x.view np.frombuffer",
+    "shows memory as another dtype": "np.frombuffer",
     "reads Python objects one by one": "np.fromiter np.einsum_path",
     "calls a function back for each row": "np.apply_along_axis",
     "warns that it is deprecated, at the line of its caller": "np.fix np.typename",

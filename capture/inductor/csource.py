@@ -20,6 +20,7 @@ from capture.inductor.helpers import (
     IN_DOUBLE,
     LOOP,
     MATH_USED,
+    bits_helper,
     helper_text,
     loop_helper,
     one_helper,
@@ -84,6 +85,10 @@ class CUnit:
                 self.helpers[f"cast_u64_{C_TYPES[source]}"] = helper_text("cast_u64", source)
             if HALF in (source, value.dtype):
                 self.use_half()
+            return
+        if value.op == "bits":
+            name, text = bits_helper(value.args[0].dtype, value.dtype)
+            self.helpers[name] = text
             return
         rule, dtype = RULES[value.op], value.args[-1].dtype
         if dtype.kind == "f":

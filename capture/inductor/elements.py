@@ -24,6 +24,7 @@ from capture.inductor.points import Index, broadcast_index, operand_points, scat
 from capture.inductor.reach import unproved
 from capture.inductor.schedule import Group, Schedule
 from capture.inductor.vocabulary import BOOL_DTYPE, CELLS, HALF, SINGLE, cell, literal
+from capture.ir.complexes import CELLS as ALL_PARTS
 from capture.ir.complexes import PARTS
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import TALLY, Gather, Pack, Pointwise, Reduce, Scan, Search, Strided
@@ -31,7 +32,7 @@ from capture.ir.ops.gathering import is_outside
 from capture.ir.ops.mutation import ufunc_of
 from capture.ir.passes.index_range import index_range
 from capture.ir.passes.warnings import QUIET
-from capture.ir.shapes import Size, Symbol
+from capture.ir.shapes import Size, Symbol, modulo
 from capture.records import dataclass
 
 INT64 = np.dtype(np.int64)
@@ -163,17 +164,29 @@ class Elements:
         yield from operand_points(node, index)
 
     def evaluate(self, node: Node, index: Index) -> Value:
+        builder = self.builder
         if node in self.stored:
             return self.versions[node]
         if node in self.made and self.made[node].kind == "reduce":
             return self.totals[self.made[node]]
         if self.is_loaded(node):
-            return self.builder.load(self.lowered.place(node, index, self.axes))
+            return self.load(node, self.lowered.place(node, index, self.axes))
         if node.op.is_view:
             ((operand, below),) = self.operands(node, index)
             value = self.results[operand, below]
-            return value.args[PARTS[node.target]] if node.target in PARTS and value.op == "complex" else value
+            return self.part(node, index, value) if value.op == "complex" else builder.bits(value, node.type.dtype)
         return self.element(node, index)
+
+    def part(self, node: Node, index: Index, value: Value) -> Value:
+        """What a view shows of a complex number."""
+        if node.target != ALL_PARTS:
+            return value.args[PARTS[node.target]] if node.target in PARTS else value
+        is_real = self.builder.equal(self.builder.position(modulo(index[-1], 2)), 0)
+        return self.builder.where(is_real, *value.args)
+
+    def load(self, node: Node, place: Access, *places: Value) -> Value:
+        """An element of a node that is in memory, which may hold it under another dtype."""
+        return self.builder.load(place, *places, dtype=node.type.dtype)
 
     def element(self, node: Node, index: Index) -> Value:
         builder, lowering = self.builder, node.op.lower
@@ -211,7 +224,7 @@ class Elements:
             self.wrapped(number, self.results[point], shape[axis], number in maybe_outside)
             for number, point, axis in zip(indices, points, axes, strict=True)
         ]
-        return named(self.builder.load(place.with_steps([strides[axis] for axis in axes]), *places), node.name)
+        return named(self.load(source, place.with_steps([strides[axis] for axis in axes]), *places), node.name)
 
     def searched(self, node: Node, index: Index) -> Value:
         """How many elements come before what is looked for: the places that may be right are halved in each step."""
@@ -221,7 +234,7 @@ class Elements:
         place = place.with_steps(self.lowered.strided(source).strides)
         ((_, point),) = operand_points(node, index)
         value, size = self.results[wanted, point], shape_of(source)[0]
-        found = halve(builder, lambda at: builder.load(place, at), value, size, **node.params)
+        found = halve(builder, lambda at: self.load(source, place, at), value, size, **node.params)
         return named(found, node.name)
 
     def wrapped(self, index: Node, value: Value, size: Size, maybe_outside: bool = False) -> Value:
@@ -255,7 +268,7 @@ class Elements:
         for point in self.starts(unit):
             return self.results[point]
         assert unit.memory is not None
-        return self.builder.constant(unit.value, unit.memory.dtype)
+        return self.builder.constant(unit.value, unit.dtype)
 
     def finish(self, unit: Unit) -> None:
         """All operands of the unit are there: combine or write its value."""
@@ -268,7 +281,7 @@ class Elements:
         if unit.kind == "reduce":
             value = self.reduce(unit, value)
         elif unit.memory is not None and unit.target is not None:
-            value = self.versions[unit.node] = builder.cast(value, unit.dtype)
+            value = self.versions[unit.node] = builder.bits(builder.cast(value, unit.dtype), cell_of(unit))
         if unit.memory is not None:
             target = unit.target or unit.memory.whole
             index = self.index_of(unit)
@@ -340,9 +353,9 @@ class Elements:
         builder.node = None if combine == TALLY else unit.node
         value = builder.cast(value, unit.dtype)
         if combine:
-            before = builder.load(place, *places, walked=self.walked(unit))
+            before = builder.load(place, *places, walked=self.walked(unit), dtype=unit.dtype)
             value = getattr(builder, ufunc_of(combine))(before, value)
-        self.write(place, value, unit, places)
+        self.write(place, builder.bits(value, cell_of(unit)), unit, places)
 
     def reduce(self, unit: Unit, value: Value) -> Value:
         lowering = unit.node.op.lower
@@ -369,6 +382,12 @@ class Elements:
         total = builder.complex(*totals) if value.op == "complex" else totals[0]
         self.totals[unit] = builder.cast(total, dtype)  # wider while it is computed where that is float16
         return self.totals[unit]
+
+
+def cell_of(unit: Unit) -> np.dtype:
+    """What a unit's memory holds of what it writes."""
+    assert unit.memory is not None
+    return unit.dtype if unit.dtype in CELLS else cell(unit.memory.dtype)
 
 
 def start_of(combine: str, dtype: np.dtype) -> Any:

@@ -22,7 +22,7 @@ from capture.inductor.combining import (
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
 from capture.inductor.elements import Write
-from capture.inductor.helpers import LOOP
+from capture.inductor.helpers import LOOP, bits_helper
 from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest
 from capture.inductor.staging import PIECE, Stage, is_call, stages
@@ -201,6 +201,8 @@ class Body:
                 self.opaque = True
                 operands = (f"({operands[0]} ^ ({C_TYPES[operand.dtype]})no_bits)",)
             return cast_text(operand.dtype, value.dtype, operands[0])
+        if value.op == "bits":
+            return f"{bits_helper(value.args[0].dtype, value.dtype)[0]}({operands[0]})"
         return RULES[value.op].text(value.args[-1].dtype, operands)
 
     def place(self, value: Value) -> str:

@@ -363,6 +363,21 @@ static inline u32 raised_by_multiply_{T}({T} result, u32 seen, f64 weight)
 }
 
 
+def bits_helper(source: np.dtype, target: np.dtype) -> tuple[str, str]:
+    """The function that gives the number of another dtype with the same bits: its name, and its C."""
+    given, made = C_TYPES[source], C_TYPES[target]
+    name = f"bits_{given}_{made}"
+    text = f"""\
+static inline {made} {name}({given} a)
+{{
+    {made} seen;
+    __builtin_memcpy(&seen, &a, {target.itemsize});
+    return seen;
+}}
+"""
+    return name, text
+
+
 def state_helper(name: str, short: str) -> str:
     """Functions for the state of reductions of floats."""
     largest = "3.4028234663852886e38" if short == "f32" else "1.7976931348623157e308"

@@ -151,8 +151,9 @@ class Value:
     """A scalar of ``dtype``: the rule ``op`` on ``args``, or one of
 
     ``constant`` (``data``: the number), ``load`` (an ``Access``; its ``args`` are places that are computed, and
-    ``data.steps`` their strides), ``index`` (a size over loop symbols), ``cast``, ``kept`` (a ``Reduction``:
-    its result), ``carried`` (a ``Carry``: what the step before made), ``given`` (what has the name ``data`` in C).
+    ``data.steps`` their strides), ``index`` (a size over loop symbols), ``cast``, ``bits`` (the number of another dtype
+    with the same bits), ``kept`` (a ``Reduction``: its result), ``carried`` (a ``Carry``: what the step before made),
+    ``given`` (what has the name ``data`` in C).
     ``node`` is whom to name if the operation raises, None where it cannot. ``axes`` are the loop symbols it depends on,
     ``phase`` is the first pass over the inner axes that can compute it.
     """
@@ -343,11 +344,31 @@ class Builder:
         """What is there already, by its name in C."""
         return self._make("given", (), np.dtype(dtype), name)
 
-    def load(self, place: Access, *places: Value, walked: frozenset[Symbol] = frozenset()) -> Value:
-        """What is in memory; in each step over the ``walked`` axes it may be what the step before has written."""
+    def load(
+        self, place: Access, *places: Value, walked: frozenset[Symbol] = frozenset(), dtype: np.dtype | None = None
+    ) -> Value:
+        """What is in memory, seen as ``dtype``; in each step over the ``walked`` axes it may be what the one before has
+        written.
+        """
         if place.pair:
             return self.complex(*(self.load(part, *places, walked=walked) for part in place.parts))
-        return self._make("load", places, cell(place.memory.dtype), place, axes=(place.axes | walked) & self.axes)
+        stored = cell(place.memory.dtype)
+        if stored == BOOL_DTYPE and dtype is not None:
+            stored = dtype  # whatever byte is there
+        value = self._make("load", places, stored, place, axes=(place.axes | walked) & self.axes)
+        return self.bits(value, dtype or stored)
+
+    def bits(self, value: Value, dtype: np.dtype) -> Value:
+        """The number of another dtype that has the same bits."""
+        if value.dtype == dtype:
+            return value
+        if value.op == "constant":
+            return self.constant(value.data.view(dtype), dtype)
+        if value.dtype.kind in "biu" and dtype.kind in "iu":
+            return self.cast(value, dtype)
+        if value.op == "bits" and value.args[0].dtype == dtype:
+            return value.args[0]
+        return self._make("bits", (value,), dtype)
 
     def carried(self, carry: Carry, dtype: np.dtype) -> Value:
         return self._make("carried", (), dtype, carry, axes=self.axes)

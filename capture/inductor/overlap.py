@@ -16,7 +16,7 @@ import numpy as np
 
 from capture.inductor.vocabulary import cell
 from capture.ir import op as ops
-from capture.ir.complexes import PARTS
+from capture.ir.complexes import CELLS, PARTS
 from capture.ir.graph import Graph, Node, Step, Transformer, buffer
 from capture.ir.op import Gather, Pointwise, Strided, ViewOf
 from capture.ir.shapes import Size
@@ -40,9 +40,11 @@ def stepped(view: Strided, step: Step) -> Strided:
 
 
 def stored_dtype(store: Node) -> np.dtype:
-    """What a store writes: elements of its memory, or a part of each."""
+    """The dtype of the view that a store writes: its memory's, or that of a part of each element, or their bits'."""
     dtype = buffer(store).type.dtype
-    return cell(dtype) if any(step.op in PARTS for step in store.params["region"]) else dtype
+    for step in store.params["region"]:
+        dtype = cell(dtype) if step.op in (*PARTS, CELLS) else dict(step.params).get("dtype", dtype)
+    return dtype
 
 
 @dataclass(frozen=True, slots=True)

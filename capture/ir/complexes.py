@@ -43,14 +43,17 @@ ROUNDED = frozenset(("multiply", "square", "absolute"))
 PARTS = {"real_part": 0, "imag_part": 1}
 """Views of one part of each element; their strides count parts."""
 
+CELLS = "cells"
+"""The view of all parts, one after the other along the last axis."""
+
 _OTHERS = """
-broadcast_array broadcast_arrays
+broadcast_array broadcast_arrays ndarray_view
 permute squeeze expand broadcast_to reshape np_reshape ndarray_reshape flat ravel flatten transpose ndarray_transpose
 ndarray_T matrix_transpose swapaxes moveaxis np_squeeze expand_dims atleast_1d atleast_2d atleast_3d flip flipud fliplr
 rot90 diagonal diag real imag conj real_part imag_part slice scalar getitem gather take take_along_axis full empty zeros
 zeros_like ones ones_like np_empty empty_like np_full full_like where np_where tril triu nonzero np_nonzero flatnonzero
 argwhere pick extract compress method_compress count_nonzero part store select np_choose concatenate np_concatenate
-stack hstack vstack dstack column_stack append repeat filled spread
+stack hstack vstack dstack column_stack append repeat filled spread cells
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray asfortranarray np_copy call_complex64 call_complex128 sum mean
 any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found

@@ -180,6 +180,9 @@ class Elements:
     def frexp_exponent(self, x: Any) -> Any:
         return np.frexp(x)[1]
 
+    def bits(self, value: Any, dtype: np.dtype) -> Any:
+        return value.view(dtype)
+
     def constant(self, value: Any, dtype: np.dtype) -> Any:
         return np.array(value, dtype)
 

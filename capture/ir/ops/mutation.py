@@ -65,6 +65,8 @@ def target_of(version: Any, region: tuple[Step, ...]) -> ArrayType:
         op = get(step.op)
         if op.tags & UNWRITTEN:
             raise CannotInfer("assignment destination is read-only, or warns")
+        if step.op == "bits" and target.dtype.kind == "b":
+            raise CannotInfer("bools are written as other numbers")
         target = op.infer(target, **dict(step.params))  # type: ignore[misc]
     return target
 

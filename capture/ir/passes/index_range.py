@@ -30,6 +30,8 @@ def index_range(node: Any) -> Range | None:
         return _of_constant(np.asarray(node.args[0]))
     if node.kind != "call":
         return _of_type(node)
+    if node.target == "bits":
+        return _of_type(node)
     if node.op.is_view:
         return _of_column(node) or index_range(node.args[0])
     rule = _RULES.get(node.target)
