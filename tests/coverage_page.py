@@ -191,7 +191,6 @@ NO_SAMPLE = {
 WHY_NOT = {
     "gives a text or bytes": "np.array2string np.array_repr np.array_str np.format_float_positional"
     " np.format_float_scientific x.tobytes",
-    "gives a list of Python numbers": "x.tolist",
     "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flat x.flags",
     "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base"
     " x.strides np.isfortran",

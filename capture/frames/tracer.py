@@ -29,7 +29,7 @@ from capture.frames.changing import Changing
 from capture.frames.effects import Journal, Memory
 from capture.frames.guards import Check, Guard, IsObject, Present
 from capture.frames.loops.calling import NUMERIC
-from capture.frames.loops.node import capture_loop, compute_apart
+from capture.frames.loops.node import capture_loop, compute_all_apart, compute_apart
 from capture.frames.loops.worth import Entrance, is_worth
 from capture.frames.origins import added, is_passed_cell, is_resumed, origin
 from capture.frames.outside import Outside
@@ -620,7 +620,7 @@ class Tracer:
         ruled = number_calls.call(self, callee.value, found, {})
         return ruled or numbers.in_the_graph(self, lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
 
-    apart = compute_apart
+    apart, all_apart = compute_apart, compute_all_apart
 
     def call_function(
         self, function: CodeValue, args: Sequence[Value], kwargs: Mapping[str, Value], exact: bool = False

@@ -9,7 +9,7 @@ from outside it is stored into it when the region ends (``Memory.rename``), so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
@@ -112,6 +112,11 @@ def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
 
 def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:
     """What Python computes with numbers that the graph has computed: a program without a loop."""
+    return compute_all_apart(tracer, lambda inside: [compute(inside)])[0]
+
+
+def compute_all_apart(tracer: Tracer, compute: Callable[[Inside], Sequence[Value]]) -> list[Value]:
+    """The same of several numbers at once, by one program."""
     inside = tracer.inside = Inside(tracer, {})
     inside.position = tracer.graph.position
     entry = inside.current = inside.open("start")
@@ -119,19 +124,21 @@ def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:
         found = compute(inside)
     finally:
         tracer.inside = None
-    if not isinstance(found, InsideNumber | InsideScalar):
-        if inside.is_inside(found):
-            raise GraphBreak("a number or a NumPy scalar, depending on what the graph computes", "number")
-        return found
+    made = [value for value in found if isinstance(value, InsideNumber | InsideScalar)]
+    if any(inside.is_inside(value) for value in found if value not in made):
+        raise GraphBreak("a number or a NumPy scalar, depending on what the graph computes", "number")
+    if not made:
+        return list(found)
     operands = list(inside.operands)
     entry.parameters[:0] = operands
-    inside.current.end = Finish((found.node,))
+    inside.current.end = Finish(tuple(value.node for value in made))
     program = Program(tracer.graph.name, tuple(block.closed() for block in inside.blocks))
     if tracer.memory.is_seen_writing():
         raise NeedsNative("late", 1)
-    node = _loop_node(tracer, [inside.outer_node(parameter) for parameter in operands], program, (found.type,))
-    part = tracer.graph.call("part", node, index=0, name="number")
-    return computed(part)
+    types = tuple(value.type for value in made)
+    node = _loop_node(tracer, [inside.outer_node(parameter) for parameter in operands], program, types)
+    parts = (tracer.graph.call("part", node, index=index, name="number") for index in range(len(made)))
+    return [computed(next(parts)) if value in made else value for value in found]
 
 
 def _loop_node(tracer: Tracer, given: Iterable[Node], program: Program, types: tuple[Any, ...]) -> Node:

@@ -8,7 +8,8 @@ its elements is a break.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +19,16 @@ from capture.frames.origins import is_resumed
 from capture.frames.sources import Dimension
 from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import TupleValue
+from capture.frames.values.containers import ListValue, TupleValue
 from capture.frames.values.numbers import NumberValue, Specialise
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.ops import assigning
 from capture.ir.shapes import product
-from capture.ir.types import ArrayType, Type
+from capture.ir.types import ArrayType, Type, is_static
 
 if TYPE_CHECKING:
+    from capture.frames.loops.evaluating import Inside
     from capture.frames.rebuild import Builder
     from capture.frames.sources import Source
     from capture.frames.tracer import Tracer
@@ -236,6 +238,38 @@ def _item(tracer: Tracer, array: GraphValue, *key: Value) -> Value:
     return tracer.call(tracer.constant(kind), (element,), {})
 
 
+MOST_LISTED = 16
+"""Elements of which a list is made: for more of them Python's own list is made sooner than that many results."""
+
+
+def _tolist(tracer: Tracer, array: GraphValue) -> Value:
+    """``x.tolist()``: lists of Python numbers, all of them made by one program."""
+    shape, kind = array.type.shape, PYTHON_OF.get(array.type.dtype.kind)
+    if not shape:
+        return _item(tracer, array)
+    if not is_static(shape) or math.prod(shape) > MOST_LISTED or tracer.inside is not None:
+        raise GraphBreak(f"a list of the numbers in {array.describe()}, which are many or change in number", "python")
+    if kind is None or array.type.dtype.itemsize > 8:
+        raise GraphBreak(f"tolist of {array.describe()}, of {array.type.dtype}", "python")
+    places = [TupleValue(list(map(Constant, place))) for place in np.ndindex(shape)]
+    elements = [tracer.call_op(ops.get("getitem"), (array, place), {}) for place in places]
+    scalars = [as_programs_have_it(tracer, element, kind) for element in elements]  # type: ignore[arg-type]
+    numbers = tracer.all_apart(lambda inside: [_converted(inside, kind, scalar) for scalar in scalars])
+    return _nested(iter(numbers), shape)
+
+
+def _converted(inside: Inside, kind: type, scalar: Value) -> Value:
+    found = inside.call_known(kind, [scalar], {})
+    assert found is not None, "programs make Python's numbers"
+    return found
+
+
+def _nested(numbers: Iterator[Value], shape: tuple[int, ...]) -> Value:
+    if not shape:
+        return next(numbers)
+    return ListValue([_nested(numbers, shape[1:]) for _ in range(shape[0])])
+
+
 # Methods that change the array ------------------------------------------------------------------------------------
 def _fill(tracer: Tracer, array: Any, value: Value) -> Value:
     if not isinstance(array, ArrayValue) or value.in_graph(tracer) is None:
@@ -271,6 +305,7 @@ def _in_place(rule: Callable[..., Any]) -> Callable[..., Value]:
 
 METHODS: Mapping[str, Callable[..., Value]] = {
     "item": _item,
+    "tolist": _tolist,
     "fill": _fill,
     "put": _put,
     "sort": _in_place(assigning.sort),
