@@ -191,9 +191,8 @@ NO_SAMPLE = {
 WHY_NOT = {
     "gives a text or bytes": "np.array2string np.array_repr np.array_str np.format_float_positional"
     " np.format_float_scientific x.tobytes",
-    "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flat x.flags",
-    "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base"
-    " x.strides np.isfortran",
+    "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flags",
+    "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base",
     "shows memory as another dtype": "np.frombuffer",
     "reads Python objects one by one": "np.fromiter np.einsum_path",
     "calls a function back for each row": "np.apply_along_axis",

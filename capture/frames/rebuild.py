@@ -26,6 +26,7 @@ from capture.frames.assemble import Assembler
 from capture.frames.peek import class_attribute, is_fixed, super_attribute
 from capture.frames.sources import Source
 from capture.frames.stores import Store
+from capture.frames.values.array_parts import FlagsValue, FlatValue
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import NULL, Value
 from capture.frames.values.constants import Constant
@@ -59,6 +60,8 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     SliceValue: lambda value: value.parts,
     ViewValue: lambda value: (value.owner,),
     MethodValue: lambda value: (value.owner,),
+    FlagsValue: lambda value: (value.owner,),
+    FlatValue: lambda value: (value.owner,),
     SequenceIterator: lambda value: (value.over,),
     CountedIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
@@ -80,6 +83,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     NamedTupleValue: lambda value: (value.made_of, *value.values),
 }
 """What a value is made of, for families that are."""
+
 
 def every_part(values: Iterable[Value | None]) -> Iterator[Value]:
     """The values, as far as they were looked at, and all that they are made of, each once."""

@@ -53,7 +53,7 @@ ndarray_T matrix_transpose swapaxes moveaxis np_squeeze expand_dims atleast_1d a
 rot90 diagonal diag real imag conj real_part imag_part slice scalar getitem gather take take_along_axis full empty zeros
 zeros_like ones ones_like np_empty empty_like np_full full_like where np_where tril triu nonzero np_nonzero flatnonzero
 argwhere pick extract compress method_compress count_nonzero part store select np_choose concatenate np_concatenate
-stack hstack vstack dstack column_stack append repeat filled spread cells
+stack hstack vstack dstack column_stack append repeat filled spread cells in_a_row
 tile pad array_split split hsplit vsplit dsplit roll diff copy
 astype ndarray_astype array asarray ascontiguousarray asfortranarray np_copy call_complex64 call_complex128 sum mean
 any all cumsum loop array_equal array_equiv unique np_unique union1d union1d_found intersect1d intersect1d_found

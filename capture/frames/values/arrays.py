@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,11 @@ import numpy as np
 from capture.frames.breaks import GraphBreak
 from capture.frames.origins import is_resumed
 from capture.frames.sources import Dimension
+from capture.frames.values.array_parts import FlagsValue, FlatValue, strides_value
 from capture.frames.values.base import Value, has_method
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue, TupleValue
+from capture.frames.values.keys import SliceValue
 from capture.frames.values.numbers import NumberValue, Specialise
 from capture.ir import op as ops
 from capture.ir.graph import Node
@@ -122,6 +125,11 @@ class ArrayValue(GraphValue):
     def attribute(self, tracer: Tracer, name: str) -> Value:
         return _attribute(tracer, self, name)
 
+    def store_attribute(self, tracer: Tracer, name: str, value: Value) -> None:
+        if name != "flat":
+            super().store_attribute(tracer, name, value)
+        FlatValue(self).store_item(tracer, SliceValue(Constant(None), Constant(None), Constant(None)), value)
+
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
         require_known(tracer, self, key)
         tracer.memory.store_item(self, key, value)
@@ -169,6 +177,12 @@ def _size(tracer: Tracer, value: Any) -> Value:
     return tracer.sizes.value(product(value.type.shape))
 
 
+def _of_array(part: Callable[..., Value], tracer: Tracer, value: Any) -> Value:
+    if not isinstance(value, ArrayValue):
+        raise GraphBreak(f"{value.describe()} is asked for its memory", "attribute")
+    return part(tracer, value)
+
+
 ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
     "shape": _shape,
     "size": _size,
@@ -176,6 +190,9 @@ ATTRIBUTES: Mapping[str, Callable[[Any, Any], Value]] = {
     "dtype": lambda tracer, value: Constant(value.type.dtype),
     "itemsize": lambda tracer, value: Constant(value.type.dtype.itemsize),
     "__class__": lambda tracer, value: tracer.constant(value.python_type(tracer)),
+    "strides": partial(_of_array, strides_value),
+    "flags": partial(_of_array, lambda tracer, array: FlagsValue(array)),
+    "flat": partial(_of_array, lambda tracer, array: FlatValue(array)),
     "nbytes": lambda tracer, value: tracer.sizes.value(product(value.type.shape) * value.type.dtype.itemsize),
 }
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from capture.ir.graph import buffer, iterate_nodes
 from capture.ir.op import CannotInfer
 from capture.ir.ops.advanced import Places, is_advanced, places_of_key, whole_mask
 from capture.ir.ops.common import (
     broadcast_shapes,
+    is_array,
     is_literal,
     number_of_elements,
     one_axis,
@@ -55,7 +57,11 @@ COPIES_WHAT_OVERLAPS = _copies_what_overlaps()
 
 
 def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
-    """What ``a[key] = value`` writes."""
+    """What ``a[key] = value`` writes; a list is an array of the dtype of ``a``."""
+    if isinstance(value, tuple):
+        if not is_advanced(key) and any(_is_part(node, a) for node in iterate_nodes(value)):
+            raise CannotInfer("a list of rows of the array that is written, which NumPy reads one after the other")
+        value = graph.call("array", value, dtype=require_array(operand_type(a), "assignment").dtype)
     if not is_advanced(key):
         view, _ = region_of(graph, a, key)
         return Assigned(view, value)
@@ -63,6 +69,10 @@ def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
         return masked(graph, a, mask, value)
     places = places_of_key(graph, a, key)
     return Assigned(places.view, in_front(graph, value, places), places)
+
+
+def _is_part(node: Any, a: Any) -> bool:
+    return is_array(node.type) and buffer(node) is buffer(a)
 
 
 def masked(graph: Any, a: Any, mask: Any, value: Any) -> Assigned:
@@ -111,8 +121,6 @@ def in_front(graph: Any, value: Any, places: Places) -> Any:
     moved = range(places.place, places.place + count)
     axes = (*moved, *(axis for axis in range(ndim) if axis not in moved))
     return graph.call("permute", value, axes=axes)
-
-
 
 
 # NumPy's functions that write their first argument ----------------------------------------------------------------

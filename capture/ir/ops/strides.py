@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cmp_to_key
 from itertools import accumulate, pairwise
 from operator import mul
@@ -49,13 +50,18 @@ def strides_of(node: Any) -> tuple[Size, ...] | None:
     return view.strides
 
 
-def contiguity(type: ArrayType, node: Any = None) -> bool | None:
-    """Whether an array has NumPy's C_CONTIGUOUS flag. Axes of one element have no say in it, empty arrays have it."""
+def contiguity(type: ArrayType, node: Any = None, turned: bool = False) -> bool | None:
+    """Whether an array has NumPy's C_CONTIGUOUS flag, or ``turned`` F_CONTIGUOUS. Axes of one element have no say in it;
+    empty arrays have both.
+    """
+    is_view = node is not None and node.kind == "call" and node.op.is_view
+    strides = strides_of(node) if is_view else None
+    if turned:
+        type = replace(type, shape=type.shape[::-1], layout=_turned(type.layout))
+        strides = strides and strides[::-1]
     layout = type.layout
     if layout is not None and layout.is_c:
         return True
-    is_view = node is not None and node.kind == "call" and node.op.is_view
-    strides = strides_of(node) if is_view else None
     if strides is None and layout is None:
         return None
     if not all(at_least(size, 1) for size in type.shape):
@@ -74,6 +80,10 @@ def contiguity(type: ArrayType, node: Any = None) -> bool | None:
         return True
     # What is not a view of something has an exact layout; of a view it may be that nobody could prove it dense.
     return None if is_view and layout.inner else False
+
+
+def _turned(layout: Layout | None) -> Layout | None:
+    return layout and replace(layout, ranks=layout.ranks[::-1])
 
 
 def _is_contiguous(shape: Sequence[Size], strides: Sequence[Size]) -> bool:

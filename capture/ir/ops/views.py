@@ -377,6 +377,9 @@ def in_a_row(graph: Any, a: Any) -> Any:
     return graph.call("reshape", a, shape=(number_of_elements(base.shape),)) if contiguous else graph.call("flat", a)
 
 
+define(name="in_a_row", signature="a", operands=("a",), expand=in_a_row)
+
+
 def _flatten(graph: Any, a: Any, order: Any = "C") -> Any:
     if order != "C":
         raise CannotInfer(f"flatten with order {order!r}")
