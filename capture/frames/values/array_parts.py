@@ -128,8 +128,8 @@ class FlatValue(ArrayPart):
         return found if found.type.scalar else tracer.call_op(ops.get("copy"), (found,), {})  # type: ignore[attr-defined]
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
-        """Values are repeated until they fill the places: here they must be one, or as many as there are. NumPy may read
-        what it has just written.
+        """Values are repeated until they fill the places: here they must be one, or as many as there are. NumPy may
+        read what it has just written.
         """
         with asking(tracer.graph.known):
             if self.owner.type.ndim != 1 and not contiguity(self.owner.type, self.owner.node):

@@ -131,7 +131,37 @@ def _place(items: list[Any]) -> int:
     return first if all(advanced[first:last]) else 0
 
 
+def truth_in(key: Any) -> bool | None:
+    """The known truth value in a key without other indices: ``x[True]``, ``x[..., False]``; None without one."""
+    items = key if type(key) is tuple else (key,)
+    found = [truth for item in items if (truth := _known_truth(item)) is not None]
+    others = [item for item in items if not (item is None or item is Ellipsis or isinstance(item, slice))]
+    return found[0] if len(found) == len(others) == 1 else None
+
+
+def _known_truth(item: Any) -> bool | None:
+    return bool(item) if isinstance(item, bool | np.bool) else None
+
+
+def truth_view(graph: Any, a: Any, key: Any) -> tuple[Any, int]:
+    """The elements that such a key means, with the axis that it adds: of one element, or of none."""
+    base, truth = require_array(operand_type(a), "indexing"), truth_in(key)
+    items = list(key) if type(key) is tuple else [key]
+    rest = [slice(None)] * (base.ndim - sum(isinstance(item, slice) for item in items))
+    place = next((place for place, item in enumerate(items) if item is Ellipsis), None)
+    items = [*items, *rest] if place is None else [*items[:place], *rest, *items[place + 1 :]]
+    axis = next(place for place, item in enumerate(items) if _known_truth(item) is not None)
+    view, _ = region_of(graph, a, tuple(None if place == axis else item for place, item in enumerate(items)))
+    if not truth:
+        view, _ = region_of(graph, view, (*[slice(None)] * axis, slice(0, 0)))
+    return view, axis
+
+
 def _getitem(graph: Any, a: Any, key: Any) -> Any:
+    if truth_in(key) is not None:
+        view, axis = truth_view(graph, a, key)
+        index = graph.constant(np.arange(view.type.shape[axis]))
+        return behind(graph, graph.call("gather", view, index, axes=(axis,)), Places(view, (index,), (axis,), axis))
     if not is_advanced(key):
         view, is_element = region_of(graph, a, key)
         return graph.call("scalar", view) if is_element else view

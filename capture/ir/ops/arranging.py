@@ -28,8 +28,8 @@ from capture.ir.ops.common import (
     surely_more,
 )
 from capture.ir.ops.orders import is_only_f
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.ops.spreading import repeated
-from capture.ir.ops.views import in_a_row
 from capture.ir.shapes import Expr, Size, floordiv, is_static, minimum, modulo
 from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType, NumberType

@@ -15,7 +15,7 @@ import numpy as np
 
 from capture.ir.graph import buffer, iterate_nodes
 from capture.ir.op import CannotInfer
-from capture.ir.ops.advanced import Places, is_advanced, places_of_key, whole_mask
+from capture.ir.ops.advanced import Places, is_advanced, places_of_key, truth_in, truth_view, whole_mask
 from capture.ir.ops.common import (
     broadcast_shapes,
     is_array,
@@ -30,8 +30,8 @@ from capture.ir.ops.diagonals import diagonal_of_flat
 from capture.ir.ops.gathering import literal_array, places_along, places_of
 from capture.ir.ops.indexing import region_of
 from capture.ir.ops.masks import mask_of, true_places
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.ops.strides import contiguity
-from capture.ir.ops.views import in_a_row
 from capture.ir.sizes import at_least, same_shape
 from capture.ir.types import ArrayType
 from capture.records import dataclass
@@ -62,6 +62,8 @@ def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
         if not is_advanced(key) and any(_is_part(node, a) for node in iterate_nodes(value)):
             raise CannotInfer("a list of rows of the array that is written, which NumPy reads one after the other")
         value = graph.call("array", value, dtype=require_array(operand_type(a), "assignment").dtype)
+    if truth_in(key) is not None:
+        return Assigned(truth_view(graph, a, key)[0], value)
     if not is_advanced(key):
         view, _ = region_of(graph, a, key)
         return Assigned(view, value)

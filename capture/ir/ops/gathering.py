@@ -30,7 +30,7 @@ from capture.ir.ops.common import (
     require_value,
 )
 from capture.ir.ops.orders import common_order, copy_order
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same
 from capture.ir.types import ArrayType, Layout, scalar_type

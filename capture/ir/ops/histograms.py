@@ -33,8 +33,8 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.creation import LINSPACE_IS_VIEW
 from capture.ir.ops.gathering import INT64
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.ops.searching import searched
-from capture.ir.ops.views import in_a_row
 from capture.ir.passes.aliasing import is_late
 from capture.ir.shapes import Expr, floordiv
 from capture.ir.sizes import at_least, same_shape

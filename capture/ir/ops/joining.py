@@ -16,7 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, Join, define
 from capture.ir.ops.common import allocated, lowered, one_axis, require_array
 from capture.ir.ops.orders import known_layout, new_array, order_over, require_visible_order
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.sizes import same, same_shape
 from capture.ir.types import ArrayType
 

@@ -27,7 +27,7 @@ from capture.ir.ops.common import (
 )
 from capture.ir.ops.orders import common_order, known_layout, require_visible_order
 from capture.ir.ops.pointwise import UFUNC
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.shapes import Size
 from capture.ir.sizes import same
 from capture.ir.types import ArrayType, Layout, scalar_type

@@ -21,7 +21,7 @@ from capture.ir.graph import Node
 from capture.ir.op import CannotInfer, Measure, Pack, define
 from capture.ir.ops.common import QUIET, allocated, one_axis, operand_type, require_array, require_value
 from capture.ir.ops.gathering import INT64, literal_array
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.passes.aliasing import is_late, repeats
 from capture.ir.shapes import Expr, Size, Symbol, le, product
 from capture.ir.sizes import same, same_shape

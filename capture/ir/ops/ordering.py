@@ -16,7 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import allocated, one_axis, operand_type, require_array, size_or_int, static
 from capture.ir.ops.orders import copy_order
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.shapes import Size, maximum, modulo
 from capture.ir.sizes import simplified
 from capture.ir.types import ArrayType

@@ -19,7 +19,7 @@ from capture.ir.ops.choosing import require
 from capture.ir.ops.common import QUIET, allocated, one_axis, operand_type, require_array
 from capture.ir.ops.gathering import INT64, places_of
 from capture.ir.ops.masks import are_equal
-from capture.ir.ops.views import in_a_row
+from capture.ir.ops.reshaping import in_a_row
 from capture.ir.passes.aliasing import is_late
 from capture.ir.shapes import Size, Symbol
 from capture.ir.sizes import same

@@ -51,8 +51,8 @@ def strides_of(node: Any) -> tuple[Size, ...] | None:
 
 
 def contiguity(type: ArrayType, node: Any = None, turned: bool = False) -> bool | None:
-    """Whether an array has NumPy's C_CONTIGUOUS flag, or ``turned`` F_CONTIGUOUS. Axes of one element have no say in it;
-    empty arrays have both.
+    """Whether an array has NumPy's C_CONTIGUOUS flag, or ``turned`` F_CONTIGUOUS. Axes of one element have no say in
+    it; empty arrays have both.
     """
     is_view = node is not None and node.kind == "call" and node.op.is_view
     strides = strides_of(node) if is_view else None

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from capture.ir.complexes import PARTS, is_complex
-from capture.ir.op import READONLY, WARNED, CannotInfer, Flatten, Strided, ViewOf, define
+from capture.ir.op import READONLY, WARNED, CannotInfer, Strided, ViewOf, define
 from capture.ir.ops.common import (
-    QUIET,
     broadcast_shapes,
     given_shape,
     is_array,
@@ -30,7 +29,6 @@ from capture.ir.ops.common import (
     require_array,
 )
 from capture.ir.ops.strides import (
-    contiguity,
     copies_on_reshape,
     reshape_groups,
     reshaped_layout,
@@ -245,7 +243,7 @@ define(
 
 
 # reshape ----------------------------------------------------------------------------------------------------------
-def _canonical_reshape(a: Any, shape: Any) -> dict[str, Any]:
+def canonical_reshape(a: Any, shape: Any) -> dict[str, Any]:
     base = require_array(a, "reshape")
     sizes = shape if isinstance(shape, tuple) else (shape,)
     unknown = [axis for axis, size in enumerate(sizes) if isinstance(size, int) and size == -1]
@@ -294,7 +292,7 @@ define(
     name="reshape",
     signature="a, shape",
     operands=("a",),
-    canonical=_canonical_reshape,
+    canonical=canonical_reshape,
     infer=_infer_reshape,
     reference=lambda a, shape: np.reshape(a, shape),
     source="np.reshape({0}, {shape})",
@@ -303,104 +301,15 @@ define(
 )
 
 
-def _reshape(graph: Any, a: Any, shape: Any, order: Any = "C") -> Any:
-    """A view where NumPy makes one, else a copy in C order that is then a view in the new shape."""
-    if order != "C":
-        raise CannotInfer(f"reshape with order {order!r}")
-    base = require_array(operand_type(a), "reshape")
-    sizes = _canonical_reshape(base, shape)["shape"]
-    if copies_on_reshape(base, sizes, a):
-        a = graph.call("copy", a, order="C")
-    return graph.call("reshape", a, shape=sizes)
-
-
-def _reshape_method(graph: Any, a: Any, shape: tuple[Any, ...] = (), order: Any = "C") -> Any:
-    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))``; ``x.reshape()`` is an error."""
-    if not shape:
-        raise CannotInfer("reshape to no shape")
-    return _reshape(graph, a, _spread(shape), order)
-
-
-def _spread(items: Any) -> Any:
+# What users write -------------------------------------------------------------------------------------------------
+def spread(items: Any) -> Any:
     """``*args`` that may be one tuple."""
     return items[0] if isinstance(items, tuple) and len(items) == 1 and isinstance(items[0], tuple) else items
 
 
-define(name="np_reshape", signature="a, shape, order='C'", operands=("a",), calls=(np.reshape,), expand=_reshape)
-define(
-    name="ndarray_reshape",
-    signature="a, *shape, order='C'",
-    operands=("a",),
-    methods=("reshape",),
-    expand=_reshape_method,
-)
-
-
-def _infer_flat(a: Any) -> ArrayType:
-    base = require_array(a, "flatten")
-    return array_type(base.dtype, (number_of_elements(base.shape),))
-
-
-define(
-    name="flat",
-    signature="a",
-    operands=("a",),
-    infer=_infer_flat,
-    reference=lambda a: a.flatten(),
-    source="{0}.flatten()",
-    lower=Flatten(),
-    samples=(SAMPLES,),
-    tags=QUIET,
-)
-
-
-def raveled(graph: Any, a: Any, order: Any = "C") -> Any:
-    base = require_array(operand_type(a), "ravel")
-    if order != "C":
-        raise CannotInfer(f"ravel with order {order!r}")
-    contiguous = contiguity(base, a)
-    if contiguous is None:
-        raise CannotInfer("whether this ravel is a view depends on strides that are not known")
-    if not contiguous:
-        return graph.call("flat", a)
-    return graph.call("reshape", a, shape=(number_of_elements(base.shape),))
-
-
-def in_a_row(graph: Any, a: Any) -> Any:
-    """The elements along one axis, to be read only: nobody sees whether they were copied."""
-    base = require_array(operand_type(a), "ravel")
-    if base.ndim == 1:
-        return a
-    contiguous = base.layout is not None and base.layout.is_c
-    if not contiguous and is_static(base.shape):
-        contiguous = bool(contiguity(base, a))
-    return graph.call("reshape", a, shape=(number_of_elements(base.shape),)) if contiguous else graph.call("flat", a)
-
-
-define(name="in_a_row", signature="a", operands=("a",), expand=in_a_row)
-
-
-def _flatten(graph: Any, a: Any, order: Any = "C") -> Any:
-    if order != "C":
-        raise CannotInfer(f"flatten with order {order!r}")
-    return graph.call("flat", a)
-
-
-define(
-    name="ravel",
-    signature="a, order='C'",
-    operands=("a",),
-    calls=(np.ravel,),
-    methods=("ravel",),
-    expand=raveled,
-)
-define(name="flatten", signature="a, order='C'", operands=("a",), methods=("flatten",), expand=_flatten)
-
-
-# What users write -------------------------------------------------------------------------------------------------
 def _transpose(graph: Any, a: Any, axes: Any = None) -> Any:
     ndim = require_array(operand_type(a), "transpose").ndim
-    axes = _spread(axes)
+    axes = spread(axes)
     if axes is None or axes in ((), (None,)):
         axes = tuple(reversed(range(ndim)))
     return graph.call("permute", a, axes=axes)
@@ -477,30 +386,6 @@ define(
     expand=_squeeze,
 )
 define(name="expand_dims", signature="a, axis", operands=("a",), calls=(np.expand_dims,), expand=_expand_dims)
-
-
-def _at_least(ndim: int, new_axes: Any) -> Any:
-    """The same array when it has ``ndim`` axes; else it gets the new ones."""
-
-    def expand(graph: Any, a: Any) -> Any:
-        base = require_array(operand_type(a), f"atleast_{ndim}d")
-        return a if base.ndim >= ndim else graph.call("expand", a, axes=new_axes[base.ndim])
-
-    return expand
-
-
-for _ndim, _function, _new_axes in (
-    (1, np.atleast_1d, {0: (0,)}),
-    (2, np.atleast_2d, {0: (0, 1), 1: (0,)}),
-    (3, np.atleast_3d, {0: (0, 1, 2), 1: (0, 2), 2: (2,)}),
-):
-    define(
-        name=f"atleast_{_ndim}d",
-        signature="a, /",
-        operands=("a",),
-        calls=(_function,),
-        expand=_at_least(_ndim, _new_axes),
-    )
 
 
 def _flip(graph: Any, m: Any, axis: Any = None) -> Any:
