@@ -29,7 +29,7 @@ from capture.ir.complexes import PARTS
 from capture.ir.graph import Node, buffer, root
 from capture.ir.op import TALLY, Gather, Pack, Pointwise, Reduce, Scan, Search, Strided
 from capture.ir.ops.gathering import is_outside
-from capture.ir.ops.mutation import ufunc_of
+from capture.ir.ops.mutation import finds_nan_invalid, ufunc_of
 from capture.ir.passes.index_range import index_range
 from capture.ir.passes.warnings import QUIET
 from capture.ir.shapes import Size, Symbol, modulo
@@ -354,6 +354,8 @@ class Elements:
         value = builder.cast(value, unit.dtype)
         if combine:
             before = builder.load(place, *places, walked=self.walked(unit), dtype=unit.dtype)
+            if finds_nan_invalid(unit.node):
+                before, value = builder.known(before), builder.known(value)
             value = getattr(builder, ufunc_of(combine))(before, value)
         self.write(place, builder.bits(value, cell_of(unit)), unit, places)
 

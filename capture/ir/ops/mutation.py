@@ -14,15 +14,17 @@ one stays. With ``combine``, a ufunc's name or ``TALLY``, each is computed from 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from capture.ir.complexes import is_complex
-from capture.ir.graph import Step
+from capture.ir.graph import Node, Step
 from capture.ir.op import TALLY, UNWRITTEN, CannotInfer, Part, Store, define, get
 from capture.ir.ops.common import (
     broadcast_shapes,
+    fits,
     is_literal,
     kind_of,
     require_array,
@@ -36,8 +38,20 @@ from capture.ir.ops.orders import common_order
 from capture.ir.sizes import same_shape
 from capture.ir.types import ArrayType, NumberType
 
-COMBINING = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+NAMED = ("add", "subtract", "multiply", "divide", "floor_divide", "maximum", "minimum")
+"""Ufuncs that NumPy has loops of their own for in ``at``, which may warn and do so by their name."""
+
+COMBINING = (
+    *NAMED, "fmax", "fmin", "remainder", "fmod", "copysign", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
+    "right_shift", "logical_and", "logical_or", "logical_xor", "gcd", "lcm",
+)  # fmt: skip
 """Ufuncs whose ``at`` is compiled."""
+
+WRAPPING = ("add", "subtract", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+"""Those that give the same integers when they compute with wider ones, of which the lower bits are kept."""
+
+ROUNDING = ("add", "subtract", "maximum", "minimum")
+"""Those that give the same floats when they compute with float64 and round its result."""
 
 
 def _infer_part(values: Any, index: int) -> Any:
@@ -101,22 +115,58 @@ def _indexed(base: ArrayType, value: Any, indices: tuple[Any, ...], axes: tuple[
 
 
 def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
-    """The ufunc's loop must be that of the array's dtype, to which the value is cast safely."""
+    """The ufunc's loop must be that of the array's dtype, to which the value is cast safely.
+
+    A Python number is none of the weak ones here: it is an array of its own dtype.
+    """
     if combine not in (*COMBINING, TALLY) or is_complex(dtype):
         raise CannotInfer(f"{combine}.at of {dtype} has no loop")
-    array = ArrayType(dtype, ())
-    if resolve(getattr(np, ufunc_of(combine)), array, value) != (dtype,) * 3:
-        raise CannotInfer(f"{combine}.at in another dtype than the array's")
+    is_number = is_literal(value) or isinstance(value, NumberType)
+    given = np.dtype(type(value) if is_literal(value) else value.python) if is_number else None
+    operand = value if given is None else ArrayType(given, ())
+    if resolve(getattr(np, ufunc_of(combine)), ArrayType(dtype, ()), operand) != (dtype,) * 3:
+        if not is_literal(value) or not _computes_alike(value, dtype, combine):
+            raise CannotInfer(f"{combine}.at in another dtype than the array's")
     require_fits(value, dtype)
+
+
+def _computes_alike(value: Any, dtype: np.dtype, combine: str) -> bool:
+    """Whether NumPy, which computes in the wider dtype that it shares with this number, gives what ``dtype`` gives."""
+    if dtype.kind in "iu" and dtype != np.uint64:
+        return type(value) is int and combine in WRAPPING and fits(value, dtype)
+    return dtype.kind == "f" and combine in ROUNDING and fits(value, dtype) and float(dtype.type(value)) == value
+
+
+@lru_cache(maxsize=16)
+def warns_of_nan(name: str, dtype: np.dtype) -> bool:
+    """Whether NumPy's own loop for ``at`` finds NaN invalid, as those of maximum and minimum do where it compares them
+    with an instruction that does.
+    """
+    array, nan = np.ones(1, dtype), np.full(1, np.nan).astype(dtype)
+    try:
+        with np.errstate(invalid="raise"):
+            getattr(np, name).at(array, np.zeros(1, np.intp), nan)
+    except FloatingPointError:
+        return True
+    return False
 
 
 def label_of_at(args: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     """The name that NumPy's warnings give ``ufunc.at``: its own where NumPy has a loop for this very case."""
+    if ufunc_of(params["combine"]) not in NAMED:
+        return "at"
     version, value, *indices = args
     target, type = target_of(version.type, params["region"]), getattr(value, "type", value)
     dtype = np.asarray(type).dtype if is_literal(type) else type.dtype
     simple = target.ndim == len(indices) == 1 and len(shape_of(type)) <= 1 and dtype == target.dtype
     return ufunc_of(params["combine"]) if simple else "at"
+
+
+def finds_nan_invalid(store: Node) -> bool:
+    """Whether NumPy warns of NaN when it combines them."""
+    combine, dtype = store.params["combine"], target_of(store.args[0].type, store.params["region"]).dtype
+    named = combine in ("maximum", "minimum") and label_of_at(store.args, store.params) == combine
+    return named and dtype.kind == "f" and warns_of_nan(combine, dtype)
 
 
 def ufunc_of(combine: str) -> str:
