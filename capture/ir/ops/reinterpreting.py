@@ -11,7 +11,6 @@ is 0 or 1.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from capture.ir.ops.common import QUIET, given_dtype, is_array, operand_type, re
 from capture.ir.ops.views import viewed
 from capture.ir.shapes import floordiv
 from capture.ir.types import ArrayType, Layout, scalar_type
+from capture.records import replace
 
 SAMPLES = (
     (np.array([[1.0, -0.0], [np.nan, 3.5]]), {"dtype": np.dtype("i8")}),

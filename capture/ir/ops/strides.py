@@ -10,7 +10,6 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cmp_to_key
 from itertools import accumulate, pairwise
 from operator import mul
@@ -20,6 +19,7 @@ from capture.ir.op import Strided
 from capture.ir.shapes import Expr, Size
 from capture.ir.sizes import UnknownSize, at_least, same
 from capture.ir.types import ArrayType, Layout, is_static
+from capture.records import replace
 
 
 def dense_strides(type: ArrayType) -> tuple[Size, ...] | None:

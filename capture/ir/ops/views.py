@@ -36,7 +36,7 @@ from capture.ir.ops.strides import (
 )
 from capture.ir.shapes import Size, floordiv, maximum, modulo
 from capture.ir.sizes import same, same_shape
-from capture.ir.types import ArrayType, Layout, array_type, is_static
+from capture.ir.types import ArrayType, Layout
 from capture.records import replace
 
 SAMPLES = ([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],)
