@@ -1,4 +1,4 @@
-"""``np.einsum`` of two operands: values, dtypes, memory order, warnings, errors, of random subscripts on any layout."""
+"""``np.einsum`` of two operands and more: values, dtypes, memory order, warnings, errors, of random subscripts."""
 
 import numpy as np
 import pytest
@@ -113,6 +113,73 @@ def test_fused_with_what_is_around_it(captured):
     assert run.graphs == 1 and run.breaks == []
 
 
+MORE = """
+ij,jk,ik->i | ij,jk,ke->ie | ij,jk,ke | ij,jk,k->i | i,ij,j-> | i,ij,j | i,j,k->ijk | i,j,k->kji | ij,ij,ij->j | ij,ij,j
+a,ai,aij->j | ij,kj,ka,ab->ib | ij,ij,jk,jk->k | aij,jk,aik->ai | ij,k,kj->i | ...i,ij,...j->... | ...i,ij,...j->j...
+i,i,j->j | i,j,k-> | ij,ik,k->j | ij,jk,ka,ab->ib | ,ij,->ji | ij,jk,ij->ki | ai,bi,ab-> | ai,bi,aj,bj->
+""".strip().replace("\n", " | ").split(" | ")
+
+
+MIXED = ("int8 int64 uint8 int32", "int8 int8 int8 int8", "float32 int8 float64 bool", "bool bool bool bool",
+         "complex64 float32 int8 float64")  # fmt: skip
+
+
+def function_of_many(form):
+    names = ", ".join("xyzw"[: form.count(",") + 1])
+    return eval(f"lambda {names}: np.einsum({form!r}, {names})", {"np": np})
+
+
+@pytest.mark.parametrize("form", MORE)
+def test_more_operands(captured, form):
+    run, count = captured(function_of_many(form)), form.count(",") + 1
+    for change in LAYOUTS:
+        run(*map(change, operands(form, ("float64",) * count)))
+    run(*operands(form, ("float64",) * count, LARGE if count == 3 else SIZES))
+    assert run.breaks == []
+    for dtypes in MIXED:
+        run = captured(function_of_many(form))
+        run(*operands(form, dtypes.split()[:count]))
+        assert run.breaks == []
+
+
+@pytest.mark.parametrize("sizes", [*ONES, {"j": 0}, {"i": 0}])
+def test_more_operands_with_sizes_of_one_and_nothing(captured, sizes):
+    for form in ("ij,jk,ik->i", "ij,jk,ke->ie", "i,ij,j->"):
+        run = captured(function_of_many(form))
+        run(*operands(form, ("float64",) * 3, SIZES | sizes))
+        run(*operands(form, ("float64",) * 3, SIZES))
+
+
+def test_axes_of_size_one_in_the_middle(captured):
+    run = captured(function_of_many("ij,jk,ik->i"))
+    run(numbers((40, 1), "float64", 0), numbers((30, 50), "float64", 1), numbers((1, 50), "float64", 2))
+    run(numbers((40, 30), "float64", 0), numbers((30, 1), "float64", 1), numbers((40, 50), "float64", 2))
+    assert run.breaks == []
+
+
+def test_partial_results_are_no_larger_than_the_rest():
+    x, y, z, few = (numbers((3000, 1), "float64", seed) for seed in range(4))
+    large = function_of_many("ai,bi,aj,bj->")  # would be 3000 by 3000 numbers
+    run = helpers.captured(large, exact=False, backend=inductor)
+    run(x[:200], y[:200], z[:200], few[:200])
+    assert ops_of(run) == {"einsum"}
+    run = helpers.captured(function_of_many("ai,ij,aj->a"), exact=False, backend=inductor, dynamic=True)
+    run(numbers((50, 8), "float64", 0), numbers((8, 9), "float64", 1), numbers((50, 9), "float64", 2))
+    assert ops_of(run) == {"contract"}
+
+
+def ops_of(run):
+    return {node.op.name for graph in run.record.graphs for node in graph.calls}
+
+
+def test_products_are_those_of_numpy(captured):
+    """None of them overflows or vanishes that does not there."""
+    run = captured(function_of_many("ij,jk,ik->i"))
+    run(np.full((2, 2), 1e300), np.full((2, 3), 1e-300), np.full((2, 3), 1e-300))
+    run(np.full((2, 2), 1e-300), np.full((2, 3), 1e300), np.full((2, 3), 1e300))
+    run(np.full((40, 20), 1e300), np.full((20, 30), 1e-300), np.full((40, 30), 1e-300))
+
+
 WRONG = ("ij,jk->il", "ij,jk->ii", "ij,j", "i,i", "ij", "ij,jk,kl", "i.j,jk", "...,...->", "i$,jk")
 
 
@@ -123,15 +190,22 @@ def test_subscripts_that_raise(captured, form):
 
 OTHERS = """
 np.einsum('ii', x) | np.einsum('ii->i', x) | np.einsum('ij->ji', x) | np.einsum('ii,ij->j', x, x)
-np.einsum('ij,jk,kl', x, x, x) | np.einsum(x, [0, 1], x, [1, 2]) | np.einsum('ij,jk', x, x, optimize=True)
-np.einsum('ij,jk', x, x, dtype='f4', casting='same_kind') | np.einsum('ij,jk', x, x, order='F')
-np.einsum('ij,', x, 2.0) | np.einsum('ij,j', x, [1.0, 2.0, 3.0]) | np.einsum('ij,jk', x, x, out=np.zeros((3, 3)))
+np.einsum('ij,jk,kl', x, x, x, optimize=True) | np.einsum(x, [0, 1], x, [1, 2])
+np.einsum('ij,jk', x, x, optimize=True) | np.einsum('ij,jk', x, x, dtype='f4', casting='same_kind')
+np.einsum('ij,jk', x, x, order='F') | np.einsum('ij,', x, 2.0) | np.einsum('ij,j', x, [1.0, 2.0, 3.0])
+np.einsum('ij,jk', x, x, out=np.zeros((3, 3)))
 """.strip().replace("\n", " | ").split(" | ")
 
 
 @pytest.mark.parametrize("call", OTHERS)
 def test_what_is_left_to_numpy(captured, call):
     captured(eval(f"lambda x: {call}", {"np": np}))(numbers((3, 3), "float64", 0))
+
+
+def test_numpys_own_bits_of_more_operands():
+    run = helpers.captured(function_of_many("ij,jk,ik->i"), backend=inductor, options={"math": "numpy"})
+    run(*operands("ij,jk,ik->i", ("float64",) * 3, LARGE))
+    assert run.graphs == 1
 
 
 def test_numpys_own_bits():

@@ -64,7 +64,7 @@ _SHARE_BESIDE_BLAS = 250_000
 waited for by the next one."""
 
 _OF_BLAS = frozenset({np.matmul, np.dot, np.inner, np.vdot, np.tensordot})
-_MODULES_OF_BLAS = ("numpy.linalg", "scipy.linalg")
+_MODULES_OF_BLAS = ("numpy.linalg", "scipy.linalg", "capture.ir.ops.contracting")
 
 _SLOT_BYTES = 16
 _MAX_NDIM = 64

@@ -1,15 +1,20 @@
-"""``np.einsum`` of two operands: products and sums in loops, or a product of matrices by BLAS.
+"""``np.einsum`` of two operands or more: products and sums in loops, or products of matrices by BLAS.
 
 In: subscripts, written out or not, with or without an ellipsis. Out: a ``contract`` node, whose subscripts are written
-out and which is taken apart before lowering: both operands are permuted to one order of the labels, multiplied and
+out and which is taken apart before lowering: two operands are permuted to one order of the labels, multiplied and
 summed in one loop nest; where there are rows, columns and something to sum over, of floats, matrices are multiplied.
 
->>> graph.call("np_einsum", "ij,jk", x, y)         # contract("ij,jk->ik", x, y)  →  matmul
->>> graph.call("np_einsum", "...i,i", x, y)        # contract("ai,i->a", x, y)    →  sum(times(x, y), axis=(1,))
+>>> graph.call("np_einsum", "ij,jk", x, y)         # contract(x, y, "ij,jk->ik")  →  matmul
+>>> graph.call("np_einsum", "...i,i", x, y)        # contract(x, y, "ai,i->a")    →  sum(times(x, y), axis=(1,))
+>>> graph.call("np_einsum", "ij,jk,ik->i", x, y, z)  # contract(x, y, z, …)  →  sum(times(matmul(x, y), z), axis=(1,))
+
+More operands are taken one after the other, and what no later one needs is summed at once. NumPy multiplies in the same
+order, so that each product is the one it makes, and none overflows or vanishes that does not there.
 
 NumPy's einsum neither warns nor gives -0.0. Float sums are added in pairs here, so that their errors are smaller than
 NumPy's, which adds one after the other. Left to NumPy: diagonals, float16 and complex numbers, whose products it does
-not round as elements are rounded, one operand or more than two, and all under ``math="numpy"``.
+not round as elements are rounded, one operand, several of which a partial result could be larger than all of them, what
+NumPy is asked to plan (``optimize``), and all under ``math="numpy"``.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from capture.ir.op import CannotInfer, Decompose, Extern, Pointwise, Reduce, def
 from capture.ir.ops.common import QUIET, allocated, broadcast_shapes, operand_type, require_array
 from capture.ir.ops.library import infer_einsum, value_or_array
 from capture.ir.shapes import product
-from capture.ir.sizes import asking, same
+from capture.ir.sizes import UnknownSize, asking, same
 from capture.ir.types import ArrayType
 from capture.records import dataclass
 
@@ -113,11 +118,54 @@ define(
 
 
 # contract ---------------------------------------------------------------------------------------------------------
-def _infer_contract(x: Any, y: Any, subscripts: str) -> ArrayType:
-    found = infer_einsum(subscripts, x, y)
+def _infer_contract(*operands: Any, subscripts: str) -> ArrayType:
+    found = infer_einsum(subscripts, *operands)
     if found.dtype.kind not in "biuf" or found.dtype == np.float16:
         raise CannotInfer(f"einsum of {found.dtype} in loops")
+    if len(operands) < 2:
+        raise CannotInfer("einsum of one operand in loops")
+    _require_room(operands, subscripts)
     return found
+
+
+def partial_outputs(terms: Sequence[str], output: str) -> list[str]:
+    """The labels of each partial result, of the first two operands, three, …: those that are needed behind it, first
+    those of both factors, then of the one before, then of the new one, as products of matrices have them.
+
+    >>> partial_outputs(["ij", "jk", "ik"], "i")
+    ['ik']
+    """
+    needed, found, labels = [output], [], terms[0]
+    for term in reversed(terms[2:]):
+        needed.append(needed[-1] + term)
+    for term, later in zip(terms[1:-1], reversed(needed[1:]), strict=True):
+        kept = [name for name in dict.fromkeys(labels + term) if name in later]
+        labels = "".join(sorted(kept, key=lambda name: (name not in labels) * 2 + (name not in term)))
+        found.append(labels)
+    return found
+
+
+def _require_room(operands: Sequence[Any], subscripts: str) -> None:
+    """Partial results are not larger than what NumPy holds in memory; that is known of some even if sizes are not."""
+    inputs, _, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    sizes: dict[str, Any] = {}
+    for term, type in zip(terms, operands, strict=True):
+        sizes |= {name: size for name, size in zip(term, type.shape, strict=True) if sizes.get(name, 1) == 1}
+    known = all(isinstance(size, int) for size in sizes.values())
+    most = max(FEW, *(prod(sizes[name] for name in whole) for whole in (*terms, output))) if known else 0
+    for labels in partial_outputs(terms, output):
+        if not labels:
+            raise CannotInfer("einsum whose partial results are numbers")
+        wholes = (dict(zip(term, type.shape, strict=True)) for term, type in zip(terms, operands, strict=True))
+        if known:
+            fits = prod(sizes[name] for name in labels) <= most
+        else:
+            fits = any(
+                {*labels} <= whole.keys() and all(same(whole[name], sizes[name]) for name in labels) for whole in wholes
+            )
+        if not fits:
+            raise CannotInfer("einsum whose partial results are larger than its operands")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +180,27 @@ class _Labels:
     summed: str
 
     @staticmethod
-    def of(inputs: str, output: str) -> _Labels:
-        x, y = inputs.split(",")
+    def of(x: str, y: str, output: str) -> _Labels:
         both, left, right = ("".join(name for name in output if (name in x, name in y) == where)
                              for where in ((True, True), (True, False), (False, True)))  # fmt: skip
         summed = "".join(sorted({*x, *y} - {*output}))
         return _Labels(x, y, both, left, right, summed)
 
 
-def _contract(graph: Any, x: Any, y: Any, subscripts: str) -> Any:
+def _contract(graph: Any, *given: Any, subscripts: str) -> Any:
     """In the memory order that NumPy gives it: by way of an array of that order, whose axes are then named anew."""
     inputs, _, output = subscripts.partition("->")
+    terms = inputs.split(",")
     with asking(graph.known):
-        wanted = _infer_contract(x.type, y.type, subscripts)
-    given = x, y
-    x, y = (graph.call("astype", a, dtype=wanted.dtype) if a.type.dtype != wanted.dtype else a for a in given)
-    labels = _Labels.of(inputs, output)
+        wanted = _infer_contract(*(operand.type for operand in given), subscripts=subscripts)
+    operands = [graph.call("astype", a, dtype=wanted.dtype) if a.type.dtype != wanted.dtype else a for a in given]
     nested = "".join(output[axis] for axis in wanted.layout.order) if wanted.layout is not None else output
-    if _are_matrices(x.type, y.type, labels):
-        if nested == labels.both + labels.right + labels.left:
-            x, y, labels = y, x, _Labels(labels.y, labels.x, labels.both, labels.right, labels.left, labels.summed)
-        found, made = _by_matrices(graph, x, y, labels), labels.both + labels.left + labels.right
-    else:
-        found, made = _by_loops(graph, x, y, labels, nested), nested
-    if made != nested:
-        found = graph.call("copy", _named(graph, found, made, nested), order="C")
+    found, names = operands[0], terms[0]
+    for operand, term, made in zip(operands[1:], terms[1:], (*partial_outputs(terms, output), nested), strict=True):
+        labels = _Labels.of(names, term, made)
+        with asking(graph.known):
+            are_matrices = _are_matrices(found.type, operand.type, labels)
+        found, names = (_by_matrices if are_matrices else _by_loops)(graph, found, operand, labels, made), made
     if found.type != wanted or found.op.is_view:
         found = graph.call("copy", _named(graph, found, nested, output), order="K")
     return found if found.type == wanted else graph.call("einsum", subscripts, *given)
@@ -188,21 +232,28 @@ def _are_matrices(x: ArrayType, y: ArrayType, labels: _Labels) -> bool:
         return False
     if not all(name in labels.x and name in labels.y for name in labels.summed):
         return False
-    if any(x.shape[labels.x.index(name)] != y.shape[labels.y.index(name)] for name in shared):
+    try:
+        if not all(same(x.shape[labels.x.index(name)], y.shape[labels.y.index(name)]) for name in shared):
+            return False
+    except UnknownSize:
         return False
     sizes = [*x.shape, *(y.shape[labels.y.index(name)] for name in labels.right)]
     known = [size for size in sizes if isinstance(size, int)]
     return len(known) < len(sizes) or prod(known) > FEW
 
 
-def _by_matrices(graph: Any, x: Any, y: Any, labels: _Labels) -> Any:
+def _by_matrices(graph: Any, x: Any, y: Any, labels: _Labels, nested: str) -> Any:
     """Stacked products of matrices, with several labels of a kind in one axis."""
+    if nested == labels.both + labels.right + labels.left:
+        x, y, labels = y, x, _Labels(labels.y, labels.x, labels.both, labels.right, labels.left, labels.summed)
     left = _matrices(graph, x, labels.x, labels.both, labels.left, labels.summed)
     right = _matrices(graph, y, labels.y, labels.both, labels.summed, labels.right)
     found = graph.call("product", left, right)
     sizes = dict(zip(labels.x + labels.y, x.type.shape + y.type.shape, strict=True))
-    shape = tuple(sizes[name] for name in labels.both + labels.left + labels.right)
-    return found if found.type.shape == shape else graph.call("reshape", found, shape=shape)
+    made = labels.both + labels.left + labels.right
+    shape = tuple(sizes[name] for name in made)
+    found = found if found.type.shape == shape else graph.call("reshape", found, shape=shape)
+    return found if made == nested else graph.call("copy", _named(graph, found, made, nested), order="C")
 
 
 def _matrices(graph: Any, a: Any, names: str, both: str, rows: str, columns: str) -> Any:
@@ -217,23 +268,28 @@ def _matrices(graph: Any, a: Any, names: str, both: str, rows: str, columns: str
         return graph.call("reshape", graph.call("copy", a, order="C"), shape=shape)
 
 
-def _einsum_of_two(x: Any, y: Any, subscripts: str) -> Any:
-    return np.einsum(subscripts, x, y)
+def _reference(*operands: Any, subscripts: str) -> Any:
+    return np.einsum(subscripts, *operands)
+
+
+def _source(*operands: str, subscripts: str) -> str:
+    return f"np.einsum({subscripts!r}, {', '.join(operands)})"
 
 
 define(
     name="contract",
-    signature="x, y, subscripts",
-    operands=("x", "y"),
+    signature="*operands, subscripts",
+    operands=("operands",),
     infer=_infer_contract,
-    reference=_einsum_of_two,
-    source="np.einsum({subscripts!r}, {0}, {1})",
+    reference=_reference,
+    source=_source,
     lower=Decompose(_contract),
     tags=QUIET,
     samples=(
         ([[1.0, -2.0], [3.0, 0.0]], [[1.0, -2.0], [3.0, 0.5]], {"subscripts": "ij,jk->ik"}),
         ([[1.0, -2.0], [3.0, 0.0]], [1.0, -2.0], {"subscripts": "ij,j->j"}),
         ([1.0, -2.0, 4.0], [1.0, -2.0], {"subscripts": "i,j->ji"}),
+        ([[1.0, -2.0], [3.0, 0.0]], [[1.0, -2.0], [3.0, 0.5]], [[2.0, 1.0]], {"subscripts": "ij,jk,ik->i"}),
     ),
 )
 
@@ -263,12 +319,10 @@ def written_out(subscripts: Any, types: Sequence[ArrayType]) -> str:
 def _einsum(graph: Any, subscripts: Any, *operands: Any) -> Any:
     types = [require_array(operand_type(operand), "einsum") for operand in operands]
     text = written_out(subscripts, types)
-    if len(operands) == 2:
-        try:
-            return graph.call("contract", *operands, subscripts=text)
-        except CannotInfer:
-            pass
-    return graph.call("einsum", text, *operands)
+    try:
+        return graph.call("contract", *operands, subscripts=text)
+    except CannotInfer:
+        return graph.call("einsum", text, *operands)
 
 
 define(
