@@ -210,6 +210,9 @@ EVERYWHERE = -1
 TOTAL = frozenset(("arctan", "tanh", "arcsinh", "cbrt"))
 """Mathematical functions that never raise."""
 
+VANISHING = frozenset(("exp", "exp2"))
+"""Mathematical functions that are called by way of a function of ``helpers.py``."""
+
 _MATH: Mapping[str, tuple[str, float, int | None]] = {
     # NumPy's name: the C function, ns per element, pole
     "exp": ("exp", 0.35, None),
@@ -239,7 +242,7 @@ def _transcendental() -> list[Rule]:
     unary = [
         Rule(
             name,
-            {FLOAT: f"{function}{{f}}({{0}})"},
+            {FLOAT: "{helper}({0})" if name in VANISHING else f"{function}{{f}}({{0}})"},
             1,
             pole=pole,
             cost=cost,
