@@ -273,6 +273,9 @@ class Builder:
             raise TypeError(f"{rule.name} has no form for {args[-1].dtype}")
         if rule.name in COMPARISONS and (verdict := self.choice_compared(rule, args)) is not None:
             return verdict
+        if rule.name in ("floor_divide", "remainder") and (shift := _power_of_two(args[1])) is not None:
+            bits = (1 << shift) - 1  # of two's complement: both round downwards, as NumPy does
+            return self.right_shift(args[0], shift) if rule.name == "floor_divide" else self.bitwise_and(args[0], bits)
         raises = bool(rule.may_raise(args[-1].dtype)) and not _is_harmless(rule, args)
         return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=raises)
 
@@ -424,6 +427,14 @@ _HARMLESS: Mapping[str, Callable[[int, np.floating], bool]] = {
     "divide": lambda place, number: bool(place == 1 and 1 <= abs(number) < np.inf),
 }
 """Whether a float at this place keeps the operation from overflowing, and from making NaN of numbers."""
+
+
+def _power_of_two(divisor: Value) -> int | None:
+    """Which power of two an integer is that is known."""
+    if divisor.op != "constant" or divisor.dtype.kind not in "iu":
+        return None
+    number = int(divisor.data)
+    return number.bit_length() - 1 if number > 0 and number & (number - 1) == 0 else None
 
 
 # Combining --------------------------------------------------------------------------------------------------------

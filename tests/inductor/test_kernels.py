@@ -425,3 +425,15 @@ def test_iterated_stencils_stay_linear():
 
     run = compiled(build, normal(60, dtype="f8"), rtol=1e-13)
     assert len(run.source) < 40_000
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype[0] in "iu"])
+def test_division_by_powers_of_two(dtype):
+    """In shifts and bits."""
+    x, bits = numbers(dtype, 1), 8 * np.dtype(dtype).itemsize
+    for shift in {0, 1, 3, bits - 2, bits - 1 - (dtype[0] == "i")}:
+        for name in ("floor_divide", "remainder"):
+            graph = graph_of(lambda g, x, name=name, by=2**shift: g.call(name, x, by), x)
+            run = compile_graph(graph)
+            assert f"{name}_{'iu'[dtype[0] == 'u']}" not in run.source
+            assert_same(run(x)[0], getattr(np, name)(x, 2**shift), 0)
