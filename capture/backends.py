@@ -41,8 +41,8 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """The graph as it is, run with NumPy.
 
     What would raise or warn leaves the region to plain Python, which does so at the user's line; but a graph that
-    writes its inputs cannot be left half-way, and its warnings are moved to that line. Places and sizes are tested
-    first.
+    writes its inputs cannot be left half-way: it is not begun where a floating-point error would raise or call
+    something, and its warnings are moved to that line. Places and sizes are tested first.
     """
     from capture.ir.interpret import Interpreter, Placed
     from capture.ir.passes.check_bounds import bounds_tests
@@ -85,8 +85,11 @@ class _Unpredicted(Undone):
 
 def _unless_unpredicted(run: Runner) -> Runner:
     """``run``; what is predicted is seen before anything is written, so that plain Python may start again."""
+    from capture.inductor import _executor, errstate  # noqa: F401 (errstate: the executor reads it)
 
     def run_checked(*inputs: Any) -> tuple[Any, ...] | None:
+        if not _executor.warnings_stay():
+            return None
         try:
             return run(*inputs)
         except _Unpredicted:

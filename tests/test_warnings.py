@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import capture
+from capture.backends import eager, inductor
 from capture.inductor.compile import plan_graph
 from capture.ir import op as ops
 from capture.ir.graph import Graph
@@ -212,3 +213,56 @@ def written_through_numpys_python(x, y):
 @pytest.mark.parametrize("function", [written, written_by_a_reduction, written_through_numpys_python])
 def test_the_eager_backend_warns_at_the_users_line(function):
     captured(function).on(lambda: (np.ones(3), np.arange(3.0)))
+
+
+def raised(x, y):
+    x += 1
+    with np.errstate(divide="raise"):
+        x[0] = 7
+        x[...] = y / 0
+    return x
+
+
+def raised_and_handled(x, y):
+    try:
+        with np.errstate(all="raise"):
+            y *= 2
+            x /= 0 * y
+            x += 1
+    except FloatingPointError as error:
+        return str(error), x
+    return x
+
+
+def raised_by_a_filter(x, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x += 1
+        try:
+            x /= 0
+        except RuntimeWarning as error:
+            return str(error), x
+    return x
+
+
+def raised_by_a_handler(x, y):
+    def refuse(kind, flag):
+        raise LookupError(kind, flag)
+
+    before = np.seterrcall(refuse)
+    try:
+        with np.errstate(divide="call"):
+            x *= 3
+            x += y / 0
+            x += 1
+    finally:
+        np.seterrcall(before)
+
+
+@pytest.mark.parametrize("backend", [eager, inductor], ids=["eager", "inductor"])
+@pytest.mark.parametrize("function", [raised, raised_and_handled, raised_by_a_filter, raised_by_a_handler])
+def test_what_was_written_before_an_error_stays_and_nothing_behind_it_is(function, backend):
+    run = captured(function, backend=backend)
+    run.on(lambda: (np.ones(3), np.arange(3.0)))
+    run.on(lambda: (np.ones(3), np.arange(3.0)))
+    assert run.graphs
