@@ -350,7 +350,13 @@ def owners_of(blocks: Sequence[AnyBlock]) -> dict[Node, frozenset[Node]]:
 
 
 # Running ----------------------------------------------------------------------------------------------------------
-def run(program: Program, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+def _evaluated(step: Node, args: tuple[Any, ...]) -> Any:
+    return STEPS[step.target](*args, **step.params)
+
+
+def run(
+    program: Program, operands: tuple[Any, ...], evaluate: Callable[[Node, tuple[Any, ...]], Any] = _evaluated
+) -> tuple[Any, ...]:
     """What the program gives, by NumPy and Python; it writes the operands it is given."""
     blocks = {block.name: block for block in program.blocks}
     values: dict[Node, Any] = {}
@@ -362,7 +368,7 @@ def run(program: Program, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     values.update(zip(block.parameters, operands, strict=True))
     while True:
         for step in block.steps:
-            values[step] = STEPS[step.target](*resolve(step.args), **step.params)
+            values[step] = evaluate(step, resolve(step.args))
         end = block.end
         if isinstance(end, Finish):
             return _finished(program, end, operands, resolve(end.values))

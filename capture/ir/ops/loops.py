@@ -23,12 +23,13 @@ def _infer(*operands: Any, program: Program, types: tuple[Type, ...]) -> tuple[T
     return types
 
 
-def _loop(*operands: Any, program: Program, types: tuple[Type, ...]) -> tuple[Any, ...]:
+def run_loop(*operands: Any, program: Program, types: tuple[Type, ...], **how: Any) -> tuple[Any, ...]:
+    """What the node gives; ``how`` is the way to run a program."""
     given = (
         np.array(operand, order="K") if number in program.written else operand
         for number, operand in enumerate(operands)
     )
-    return run(program, tuple(given))
+    return run(program, tuple(given), **how)
 
 
 def _source(*operands: str, program: Program, types: tuple[Type, ...]) -> str:
@@ -41,7 +42,7 @@ define(
     operands=("operands",),
     infer=_infer,
     gives=lambda *operands, program, types: tuple,
-    reference=_loop,
+    reference=run_loop,
     source=_source,
     lower=Loop(),
     samples=(),
