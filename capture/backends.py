@@ -65,15 +65,21 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
 
 
 def _behind(tests: Runner, run: Runner) -> Runner:
-    """``run``, unless ``tests`` raises, or a loop among them leaves."""
+    """``run``, unless ``tests`` raises, or a loop among them leaves; random numbers that places are made of are drawn
+    again.
+    """
+    from capture.ir.ops.random import Undo
     from capture.ir.program import Left
 
     def run_tested(*inputs: Any) -> tuple[Any, ...] | None:
-        try:
-            with np.errstate(all="ignore"):
-                tests(*inputs)
-        except (*_LEAVING, Left):
-            return None
+        with Undo() as undo:
+            try:
+                with np.errstate(all="ignore"):
+                    tests(*inputs)
+            except (*_LEAVING, Left):
+                return None
+            finally:
+                undo.restore()
         return run(*inputs)
 
     return run_tested

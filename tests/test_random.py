@@ -24,6 +24,7 @@ class Twice:
         self.function = function
         self.run = captured(function, backend=backend, exact=False, **settings)
         self.mine, self.plain = make(12), make(12)
+        self.before = lambda: None
 
     def __call__(self, *args):
         got, expected = self.outcome(self.run.entry, self.mine, args), self.outcome(self.function, self.plain, args)
@@ -32,6 +33,7 @@ class Twice:
         return got
 
     def outcome(self, function, generator, args):
+        self.before()
         try:
             return function(generator, *args)
         except Exception as error:
@@ -288,3 +290,28 @@ def test_warnings_of_complex_parameters_are_of_the_line_that_calls(case, backend
     run = captured(COMPLEX[case], backend=backend)
     run(np.ones(3), np.array([1 + 2j, 2.0, 3.0]))
     assert run.breaks
+
+
+PLACES = {
+    "a permutation": lambda rng, x: x[rng.permutation(6)],
+    "integers": lambda rng, x: x[rng.integers(0, 6, 3)] + rng.random(3),
+    "some of them outside": lambda rng, x: x[rng.integers(0, 7, 60)],
+    "a mask": lambda rng, x: x[rng.random(6) > 0.5],
+    "the order of numbers": lambda rng, x: x[np.argsort(rng.random(6))],
+    "of the module": lambda rng, x: x[np.random.randint(0, 6, 3)] + np.random.rand(3),
+}
+
+
+def writes(rng, x):
+    x[rng.integers(0, 6, 4)] += 1
+    return x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [*PLACES.values(), writes], ids=[*PLACES, "writes"])
+def test_places_that_are_drawn_are_drawn_once(function, backend):
+    twice = Twice(function, backend)
+    for seed in range(3):
+        twice.before = lambda seed=seed: np.random.seed(seed)
+        twice(np.arange(6.0))
+    assert twice.run.graphs
