@@ -17,7 +17,7 @@ from capture.ir.op import CannotInfer
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType, type_of
 from tests.compare import assert_same
-from tests.helpers import captured
+from tests import helpers
 from tests.ir.test_ops import DTYPES, as_operand, c_order, split
 
 ODD = np.array([[0.0, -1.0, 2.0], [1.0, 2.0, -0.0]])
@@ -200,8 +200,7 @@ def written(x, y):
 
 def written_by_a_reduction(x, y):
     z = y - np.inf
-    x += (z -
-          z).max()
+    x += (z - z).max()
     return x
 
 
@@ -212,7 +211,7 @@ def written_through_numpys_python(x, y):
 
 @pytest.mark.parametrize("function", [written, written_by_a_reduction, written_through_numpys_python])
 def test_the_eager_backend_warns_at_the_users_line(function):
-    captured(function).on(lambda: (np.ones(3), np.arange(3.0)))
+    helpers.captured(function).on(lambda: (np.ones(3), np.arange(3.0)))
 
 
 def raised(x, y):
@@ -262,7 +261,47 @@ def raised_by_a_handler(x, y):
 @pytest.mark.parametrize("backend", [eager, inductor], ids=["eager", "inductor"])
 @pytest.mark.parametrize("function", [raised, raised_and_handled, raised_by_a_filter, raised_by_a_handler])
 def test_what_was_written_before_an_error_stays_and_nothing_behind_it_is(function, backend):
-    run = captured(function, backend=backend)
+    run = helpers.captured(function, backend=backend)
     run.on(lambda: (np.ones(3), np.arange(3.0)))
     run.on(lambda: (np.ones(3), np.arange(3.0)))
+    assert run.graphs
+
+
+SMALL = np.array([1e-200, 1.0, -1e-200, 1e-310])
+
+
+def rounded_in_a_loop(x):
+    found = np.zeros(4)
+    for i in range(4):
+        found[i] = x[i] * x[i] + i
+    return found
+
+
+def multiplied_in_place(x):
+    x *= x
+    x += 1
+
+
+UNDERFLOWS = {
+    "multiply": lambda x: x * x + 1,
+    "divide": lambda x: x / 1e200,
+    "power": lambda x: x**2,
+    "cast": lambda x: x.astype(np.float32) * 2,
+    "reduce": lambda x: np.prod(x) + x.sum(),
+    "scalars": lambda x: x[0] * x[0],
+    "complex": lambda x: (x * 1j) * (x + 0j),
+    "math": lambda x: np.exp(x - 720) > 0,
+    "none": lambda x: x + x,
+    "in a loop": rounded_in_a_loop,
+    "in place": multiplied_in_place,
+}
+
+
+@pytest.mark.parametrize("mode", ["warn", "raise", "ignore"])
+@pytest.mark.parametrize("name", UNDERFLOWS)
+def test_underflow_is_told_where_somebody_asks(name, mode, captured):
+    run = captured(UNDERFLOWS[name])
+    with np.errstate(under=mode):
+        run.on(lambda: (SMALL.copy(),))
+        run.on(lambda: (SMALL.copy(),))
     assert run.graphs

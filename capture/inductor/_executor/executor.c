@@ -359,8 +359,10 @@ run(Executor *self, Frame *frame, PyObject *const *values)
     if (outcome != DONE) {
         return outcome;
     }
-    if (program->writes && program->flag_count > 0) { /* afterwards it would be too late to exit */
-        int fine = warnings_stay_warnings();
+    if (program->flag_count > 0) {
+        /* Kernels do not look for underflow. And after a write it would be too late to exit. */
+        int fine = program->writes ? warnings_stay_warnings() : 1;
+        fine = fine > 0 ? errors_are_ignored(FLAG_UNDERFLOW) : fine;
         if (fine <= 0) {
             return fine < 0 ? FAILED : EXITED;
         }
