@@ -9,7 +9,8 @@ last place::
 
 Every bit counts. But where some operation of the graph may be rounded in another way than NumPy's (``ir/rounding.py``),
 what a few runs that round in other ways give is no fault: as many of them are made as a difference needs to be
-explained, up to ``MOST_RUNS``. Under ``math="numpy"`` there are none of these.
+explained, up to ``MOST_RUNS``. Under ``math="numpy"`` there are none of these. What has never been written may be
+anything.
 
 The interpreter works on copies of what the graph writes or draws from; what it warns of is not told a second time.
 """
@@ -28,7 +29,7 @@ from capture.frames.settings import Backend, Runner
 from capture.ir.graph import Graph, Node, Transformer
 from capture.ir.interpret import Interpreter
 from capture.ir.ops.random import same_state
-from capture.ir.rounding import Rounded
+from capture.ir.rounding import Filled, Rounded, has_uninitialised
 from capture.ir.types import OBJECTS
 from capture.ir.warned import noted
 
@@ -85,9 +86,11 @@ class Verified:
 
     def _fault(self, graph: Graph, got: Results, inputs: Sequence[Any]) -> tuple[int, str] | None:
         """Which of all that a graph gives and leaves is not NumPy's within the contract, and how it differs."""
-        expected = self._run(Interpreter(graph), inputs)
+        expected = self._run(Filled(graph), inputs)
         pairs = list(zip([*got[0], *got[1]], [*expected[0], *expected[1]], strict=True))
         slacks = [Slack(wanted, signs=not self.fast_math) for _, wanted in pairs]
+        if has_uninitialised(graph):
+            _widen(slacks, self._run(Filled(graph, odd=True), inputs))
         rounded = Rounded(graph, np.random.default_rng(0), self.fast_math)
         left = MOST_RUNS if rounded.free and not self.exact else 0
         while True:
@@ -99,11 +102,9 @@ class Verified:
                 return place, str(faults[place])
             left -= 1
             try:
-                others = self._run(rounded, inputs)
+                _widen(slacks, self._run(rounded, inputs))
             except Undone:
                 return None
-            for slack, other in zip(slacks, [*others[0], *others[1]], strict=True):
-                slack.widen(other)
 
     def first_different(self, inputs: Sequence[Any]) -> str:
         """The first node that differs where the graph ends with it, in words."""
@@ -180,6 +181,11 @@ class Slack:
             return same
         far = self.far * min(self.runs, MOST_TIMES)
         return np.asarray(same | ((far > 0) & (_distance(got, expected) <= far)))
+
+
+def _widen(slacks: Sequence[Slack], others: Results) -> None:
+    for slack, other in zip(slacks, [*others[0], *others[1]], strict=True):
+        slack.widen(other)
 
 
 def _same(got: np.ndarray, expected: np.ndarray, signs: bool) -> np.ndarray:

@@ -12,6 +12,7 @@ from capture.backends import find_backend
 from capture.errors import InternalError
 from capture.ir.graph import Graph
 from capture.ir.interpret import Interpreter
+from capture.ir.rounding import Filled
 from capture.ir.types import array_type
 from capture.verified import Slack, Verified, difference
 
@@ -155,6 +156,26 @@ def test_loops_to_a_fixed_point_come_to_their_end():
     compiled = capture.compile(steady, options={"verify": True, "strict": True})
     compiled(np.float64(0.5))
     assert compiled.graphs
+
+
+def partly_written(x, dtype):
+    found = np.empty(4, dtype)
+    found[:2] = x[:2]
+    return found, np.empty(4, dtype) * 2
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?", "c16", "u1"])
+def test_what_was_never_written_may_be_anything(dtype):
+    def backend(graph, inputs):
+        return Filled(graph, odd=True).run
+
+    compiled = capture.compile(partly_written, backend=backend, options={"verify": True, "strict": True})
+    with np.errstate(all="ignore"):
+        compiled(X, dtype)
+    assert compiled.graphs
+    compiled = capture.compile(partly_written, backend=off("empty", np.zeros_like), options={"verify": True})
+    with np.errstate(all="ignore"), pytest.raises(InternalError, match=r"at \(0,\)"):
+        compiled(X, dtype)
 
 
 def of_nothing(x):

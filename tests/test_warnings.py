@@ -16,8 +16,8 @@ from capture.ir.graph import Graph
 from capture.ir.op import CannotInfer
 from capture.ir.passes.warnings import may_warn
 from capture.ir.types import ArrayType, type_of
-from tests.compare import assert_same
 from tests import helpers
+from tests.compare import assert_same
 from tests.ir.test_ops import DTYPES, as_operand, c_order, split
 
 ODD = np.array([[0.0, -1.0, 2.0], [1.0, 2.0, -0.0]])

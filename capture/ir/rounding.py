@@ -130,7 +130,39 @@ def _distance_of_step(step: Node, fast_math: bool) -> Distance | None:
 
 
 # Running ------------------------------------------------------------------------------------------------------------
-class Rounded(Interpreter):
+class Filled(Interpreter):
+    """Fills what is uninitialised: with zeros, or with what is no number or the largest one (``odd``).
+
+    What the two ways make different has not been written.
+    """
+
+    def __init__(self, graph: Graph, odd: bool = False) -> None:
+        super().__init__(graph)
+        self.odd = odd
+
+    def call(self, node: Node, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if node.target == "loop":
+            return run_loop(*args, **params, evaluate=self.step)
+        value = super().call(node, args, params)
+        return self._filled(value) if "uninitialised" in node.op.tags else value
+
+    def step(self, step: Node, args: tuple[Any, ...]) -> Any:
+        value = STEPS[step.target](*args, **step.params)
+        return self._filled(value) if step.target == "new" and step.params.get("value") is None else value
+
+    def _filled(self, value: Any) -> Any:
+        value.fill(0 if not self.odd else np.iinfo(value.dtype).max if value.dtype.kind in "iu" else np.nan)
+        return value
+
+
+def has_uninitialised(graph: Graph) -> bool:
+    steps = (step for node in graph.calls if node.target == "loop" for step in node.params["program"].steps)
+    return any("uninitialised" in node.op.tags for node in graph.calls) or any(
+        step.target == "new" and step.params.get("value") is None for step in steps
+    )
+
+
+class Rounded(Filled):
     """Moves what may differ, each time that it is computed, by a random part of how far it may be.
 
     ``Undone``: a loop does not come to its end.
@@ -157,20 +189,20 @@ class Rounded(Interpreter):
         def count_step(step: Node, args: tuple[Any, ...]) -> Any:
             nonlocal count
             count += 1
-            return STEPS[step.target](*args, **step.params)
+            return self.step(step, args)
 
         def move_step(step: Node, args: tuple[Any, ...]) -> Any:
             nonlocal count
             count -= 1
             if count < -MOST_STEPS:
                 raise Undone(program.name)
-            return self._step(step, args)
+            return self._moved_step(step, args)
 
         run_loop(*operands, program=program, types=types, evaluate=count_step)
         return run_loop(*operands, program=program, types=types, evaluate=move_step)
 
-    def _step(self, step: Node, args: tuple[Any, ...]) -> Any:
-        value = STEPS[step.target](*args, **step.params)
+    def _moved_step(self, step: Node, args: tuple[Any, ...]) -> Any:
+        value = self.step(step, args)
         if step.target == "number":
             return float(self._moved(1, None, (), {}, np.float64(value))) if type(value) is float else value
         if step.target not in ("map", "reduce", "matmul"):
