@@ -1,5 +1,5 @@
-"""``ufunc.at``: every ufunc that is compiled, over dtypes, with the values and warnings that NumPy's loops give, the slow
-one and the fast ones; Python numbers are arrays of their own dtype there.
+"""``ufunc.at``: every ufunc that is compiled, over dtypes, with the values and warnings that NumPy's loops give, the
+slow one and the fast ones; Python numbers are arrays of their own dtype there.
 """
 
 from __future__ import annotations

@@ -124,9 +124,9 @@ def _require_combinable(value: Any, dtype: np.dtype, combine: str) -> None:
     is_number = is_literal(value) or isinstance(value, NumberType)
     given = np.dtype(type(value) if is_literal(value) else value.python) if is_number else None
     operand = value if given is None else ArrayType(given, ())
-    if resolve(getattr(np, ufunc_of(combine)), ArrayType(dtype, ()), operand) != (dtype,) * 3:
-        if not is_literal(value) or not _computes_alike(value, dtype, combine):
-            raise CannotInfer(f"{combine}.at in another dtype than the array's")
+    alike = resolve(getattr(np, ufunc_of(combine)), ArrayType(dtype, ()), operand) == (dtype,) * 3
+    if not alike and not (is_literal(value) and _computes_alike(value, dtype, combine)):
+        raise CannotInfer(f"{combine}.at in another dtype than the array's")
     require_fits(value, dtype)
 
 
