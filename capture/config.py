@@ -430,6 +430,8 @@ def _assign(name: str, value: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # the import system asks, and does not read what it is told
+        raise AttributeError(name)
     if name not in TABLE:
         raise AttributeError(unknown("option", name, TABLE))
     overlay = _overlay.get()

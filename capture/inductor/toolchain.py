@@ -15,8 +15,6 @@ from __future__ import annotations
 import marshal
 import os
 import platform
-import shlex
-import shutil
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -109,6 +107,8 @@ def _find(compiler: str | None, simd: str, fast_math: bool) -> Toolchain | str:
         try:
             return _probe(command, simd, fast_math)
         except ToolchainError as error:
+            import shlex
+
             faults.append(f"{shlex.join(command)}: {error}")
     if compiler is not None:
         return f"the compiler set by CAPTURE_CC or config.compiler does not work: {faults[0]}"
@@ -120,10 +120,12 @@ def _find(compiler: str | None, simd: str, fast_math: bool) -> Toolchain | str:
 
 def _candidates(compiler: str | None) -> Iterator[tuple[str, ...]]:
     if compiler is not None:
+        import shlex
+
         program, *arguments = shlex.split(compiler)
-        yield (shutil.which(program) or program, *arguments)
+        yield (_which(program) or program, *arguments)
         return
-    found = {os.path.realpath(path): path for name in reversed(_ON_PATH) if (path := shutil.which(name))}
+    found = {os.path.realpath(path): path for name in reversed(_ON_PATH) if (path := _which(name))}
     yield from ((path,) for path in reversed(found.values()))
     from importlib.util import find_spec
 
@@ -131,6 +133,12 @@ def _candidates(compiler: str | None) -> Iterator[tuple[str, ...]]:
     for folder in (package.submodule_search_locations or ()) if package else ():
         # Its own program, not `python -m ziglang`, which would start a Python for each kernel.
         yield (os.path.join(folder, "zig"), "cc")
+
+
+def _which(program: str) -> str | None:
+    """``shutil.which``, whose module takes a tenth as long to import as all that a kept variant needs."""
+    places = [program] if os.path.dirname(program) else [os.path.join(each, program) for each in os.get_exec_path()]
+    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), None)
 
 
 def _probe(command: tuple[str, ...], simd: str, fast_math: bool) -> Toolchain:
@@ -155,7 +163,7 @@ def file_mark(command: Sequence[str]) -> list[int | str]:
     """What changes when the compiler is upgraded. For a wrapper (`ccache gcc`) each named file counts."""
     marks: list[int | str] = []
     for word in command:
-        path = shutil.which(word)
+        path = _which(word)
         if path is not None:
             status = os.stat(path)
             marks += [os.path.realpath(path), status.st_size, status.st_mtime_ns]

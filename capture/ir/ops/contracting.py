@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -295,6 +294,9 @@ define(
 
 
 # einsum -----------------------------------------------------------------------------------------------------------
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
 def written_out(subscripts: Any, types: Sequence[ArrayType]) -> str:
     """Subscripts with an output and without an ellipsis."""
     if not isinstance(subscripts, str):
@@ -308,7 +310,7 @@ def written_out(subscripts: Any, types: Sequence[ArrayType]) -> str:
     most = max(more)
     if min(more) < 0 or (arrow and most and "..." not in output):
         raise CannotInfer(f"einsum cannot parse {subscripts!r}")
-    new = "".join(name for name in ascii_letters if name not in text)[:most]
+    new = "".join(name for name in _LETTERS if name not in text)[:most]
     if not arrow:
         single = (name for name in sorted({*inputs} - {*",."}) if inputs.count(name) == 1)
         output = "..." + "".join(single) if most else "".join(single)
