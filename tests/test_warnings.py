@@ -285,6 +285,7 @@ def multiplied_in_place(x):
 UNDERFLOWS = {
     "multiply": lambda x: x * x + 1,
     "divide": lambda x: x / 1e200,
+    "by a half": lambda x: x * 0.5 - 1,
     "power": lambda x: x**2,
     "cast": lambda x: x.astype(np.float32) * 2,
     "reduce": lambda x: np.prod(x) + x.sum(),

@@ -11,7 +11,7 @@ invalid. What integers raise is found by looking at them, also in the fast form:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +31,34 @@ Names = Callable[[Value], str]
 def kind_of(value: Value) -> str:
     """How it is found what an operation raises."""
     return IEEE if value.op == "cast" else RULES[value.op].may_raise(value.args[-1].dtype)
+
+
+def is_asked(value: Value) -> bool:
+    """Whether an operation is asked what it raised. It is not where one operand is a constant with which it can neither
+    overflow nor make NaN of numbers; it may still underflow, for which kernels do not look.
+    """
+    if value.node is None:
+        return False
+    harmless = _HARMLESS.get(value.op)
+    return harmless is None or not any(
+        harmless(place, arg.data)
+        for place, arg in enumerate(value.args)
+        if arg.op == "constant" and arg.dtype.kind == "f"
+    )
+
+
+def _vanishes_beside_the_largest(place: int, number: np.floating) -> bool:
+    limits = np.finfo(number.dtype)
+    return abs(float(number)) < float(limits.max) * float(limits.eps) / 4
+
+
+_HARMLESS: Mapping[str, Callable[[int, np.floating], bool]] = {
+    "add": _vanishes_beside_the_largest,
+    "subtract": _vanishes_beside_the_largest,
+    "multiply": lambda place, number: bool(0 < abs(number) <= 1),
+    "divide": lambda place, number: bool(place == 1 and 1 <= abs(number) < np.inf),
+}
+"""What a float at some place has to be for that."""
 
 
 def masked_values(nest: Nest) -> frozenset[Value]:

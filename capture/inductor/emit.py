@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
-from capture.inductor.checking import check, masked_values, suspicion
+from capture.inductor.checking import check, is_asked, masked_values, suspicion
 from capture.inductor.combining import (
     PAIRWISE,
     STREAMS,
@@ -223,7 +223,7 @@ class Body:
             self.lines.add(f"const {local_type(value.dtype)} {target} = {self.text(value)};")
         if self.mode == FAST and value in self.backups:
             self.lines.add(f"{self.backup(value)} = {target};")
-        if value.node is not None:
+        if is_asked(value):
             self.note(value)
 
     def note(self, value: Value) -> None:

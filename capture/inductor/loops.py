@@ -21,7 +21,6 @@ from capture.inductor.vocabulary import (
     BOOL_DTYPE,
     CELLS,
     HALF,
-    IEEE,
     INEXACT,
     INTEGER,
     RULES,
@@ -405,28 +404,10 @@ class Builder:
 
 
 def _is_harmless(rule: Rule, args: Sequence[Value]) -> bool:
-    """Whether a constant among the operands keeps the operation from raising, whatever the other one is."""
-    kind, divisor = rule.may_raise(args[-1].dtype), args[-1]
-    if kind == INTEGER:
-        return divisor.op == "constant" and int(divisor.data) not in (0, -1)
-    harmless = _HARMLESS.get(rule.name) if kind == IEEE else None
-    if harmless is None:
-        return False
-    return any(arg.op == "constant" and harmless(place, arg.data) for place, arg in enumerate(args))
-
-
-def _vanishes_beside_the_largest(place: int, number: np.floating) -> bool:
-    limits = np.finfo(number.dtype)
-    return abs(float(number)) < float(limits.max) * float(limits.eps) / 4
-
-
-_HARMLESS: Mapping[str, Callable[[int, np.floating], bool]] = {
-    "add": _vanishes_beside_the_largest,
-    "subtract": _vanishes_beside_the_largest,
-    "multiply": lambda place, number: bool(0 < abs(number) <= 1),
-    "divide": lambda place, number: bool(place == 1 and 1 <= abs(number) < np.inf),
-}
-"""Whether a float at this place keeps the operation from overflowing, and from making NaN of numbers."""
+    """Whether these operands cannot raise: an integer is divided by a number that is neither 0 nor -1."""
+    divisor = args[-1]
+    is_division = rule.may_raise(divisor.dtype) == INTEGER
+    return is_division and divisor.op == "constant" and int(divisor.data) not in (0, -1)
 
 
 def _power_of_two(divisor: Value) -> int | None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from capture.inductor.checking import is_asked
 from capture.inductor.elements import Elements, Write
 from capture.inductor.loops import Access, Memory, Reduction, Value
 from capture.inductor.lower import Lowered, Unit
@@ -137,7 +138,7 @@ class Nest:
 
     @property
     def raises(self) -> bool:
-        return any(value.node is not None for value in self.values) or any(r.may_raise for r in self.reductions)
+        return any(map(is_asked, self.values)) or any(r.may_raise for r in self.reductions)
 
     @property
     def overwritten(self) -> list[Memory]:

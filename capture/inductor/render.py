@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from capture.inductor.checking import is_asked
 from capture.inductor.combining import carries_position, state_dtype
 from capture.inductor.csource import CUnit, pointer
 from capture.inductor.emit import CHECKED, COMBINE, FAST, Body
@@ -117,7 +118,7 @@ def render_nest(rendered: Rendered, nest: Nest, partials: dict[Reduction, list[M
     unit = rendered.unit
     fast = Body(nest, unit, FAST, partials)
     text = fast.build()
-    needs_check = (nest.raises and any(v.node is not None for v in nest.values)) or any(
+    needs_check = (nest.raises and any(map(is_asked, nest.values))) or any(
         r.may_raise for r in nest.reductions
     )
     scratch = fast.scratch.bytes
