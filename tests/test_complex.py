@@ -175,3 +175,42 @@ def test_mandelbrot_is_one_kernel():
 def test_names_stand_for_records():
     names = {op.name for op in all_ops() if op.replaces is None}
     assert names >= RECORDS and UFUNCS - {"positive"} <= PARTS.keys()
+
+
+def single(z):
+    z.real[0] = 5
+    z.imag[-1] = True
+    return z
+
+
+def single_of_reshaped(z):
+    z.reshape(1, -1).imag[0, 1] = 3
+    return z.real, z.imag + 1
+
+
+def both_of_one(z):
+    z.real[1], z.imag[1] = 1, np.nan
+    return z * 2
+
+
+def slices(z):
+    r = np.real(z)
+    r[1:3] = 7
+    r[::-1][0] = -0.0
+    z.imag[...] = 0
+    return r
+
+
+def chosen(z):
+    z.imag[z.real > 1] = 5
+    z.real[[0, 1]] = 3
+    return z
+
+
+@DTYPES
+@pytest.mark.parametrize("function", [single, single_of_reshaped, both_of_one, slices, chosen])
+def test_numbers_are_stored_in_parts(function, dtype, captured):
+    run = captured(function)
+    run(numbers((5,), dtype))
+    run(numbers((8,), dtype)[::-1])
+    assert run.graphs and not run.breaks
