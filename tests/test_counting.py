@@ -43,6 +43,35 @@ def test_what_is_counted(captured, dtype, layout):
     assert run.breaks == [] and run.graphs == 1
 
 
+@pytest.mark.parametrize("bins", [1, 2, 300, 512, 513, 4096, 4097, 9000])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int64", "bool"])
+def test_counts_of_many_numbers(captured, dtype, bins):
+    """In chunks of 32768, each in tables of its thread, if there are at most 4096 numbers to count."""
+    rng = np.random.default_rng(bins)
+    run = captured(lambda x: np.bincount(x, minlength=bins))
+    for size in (200_001, 32_768, 32_769, 3):
+        most = min(bins, np.iinfo(dtype).max + 1 if dtype != "bool" else 2)
+        run(rng.integers(0, most, size).astype(dtype))
+        run(np.full(size, most - 1, dtype))
+    assert run.breaks == []
+
+
+def test_counts_beside_others(captured):
+    """Of numbers that are computed, of several axes, under a mask, with ints for weights, and twice into one array."""
+
+    def f(x, y):
+        low = np.bincount(np.where(x > 0.5, (x * 300).astype(np.int64), 299 - (x * 300).astype(np.int64)))
+        counts = np.bincount((y % 700).astype(np.int64), minlength=700)
+        again = np.bincount(y & 31), np.bincount((y >> 5) & 31, minlength=32)
+        return low, counts, again, np.histogram(x, 20, (0, 1)), np.histogram(x * 3, 600), counts.sum()
+
+    run = captured(f)
+    for size in (150_000, 70_001):
+        rng = np.random.default_rng(size)
+        run(rng.random(size), rng.integers(0, 1 << 40, size))
+    assert run.breaks == []
+
+
 def test_weights_do_not_warn(captured):
     run = captured(weighted)
     run(np.array([1, 1, 3, 0]), np.array([1e308, 1e308, np.inf, np.nan]))

@@ -60,6 +60,21 @@ def test_numbers_on_edges_and_beside_them(captured, dtype, spread):
     assert run.breaks == []
 
 
+POWERS = ((1, 64), (256, 256), (1, 1), (2.0**-100, 8), (2.0**-140, 16), (2.0**-149, 1), (2.0**53, 2), (8, 8192), (4, 3))
+
+
+@pytest.mark.parametrize("last, bins", POWERS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64"])
+def test_bins_whose_edges_are_powers_of_two(captured, dtype, last, bins):
+    run = captured(lambda x: np.histogram(x, bins, (0, last)))
+    edges = np.linspace(0, last, 65)
+    x = np.concatenate([edges, -edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), [5e-324, 1e-45]])
+    run(x.astype(dtype))
+    if dtype[0] == "f":
+        run(np.concatenate([x.astype(dtype), np.array([np.nan, np.inf, -np.inf, -0.0, np.finfo(dtype).max], dtype)]))
+    assert run.breaks == []
+
+
 REFUSED = ([1.0, np.nan], [1.0, np.inf], [-np.inf, 1.0], [-1.7e308, 1.7e308], [1.0, 1.0000000000000002], [0.0, 5e-324])
 
 

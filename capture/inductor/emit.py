@@ -27,7 +27,7 @@ from capture.inductor.loops import Memory, Reduction, Value
 from capture.inductor.nest import MOST_SAVED, TILE, Axis, Nest
 from capture.inductor.staging import PIECE, Stage, is_call, stages
 from capture.inductor.vocabulary import C_TYPES, RULES, cast_text, literal
-from capture.inductor.walking import masks_of, write_packed, write_row
+from capture.inductor.walking import masks_of, write_packed, write_row, write_tallies
 from capture.ir.shapes import Expr, Size, Symbol, minimum, product
 
 FAST, CHECKED, COMBINE = "fast", "checked", "combine"
@@ -77,6 +77,8 @@ class Body:
     def __init__(self, nest: Nest, unit: CUnit, mode: str, partials: dict[Reduction, list[Memory]]) -> None:
         self.nest, self.unit, self.mode, self.partials = nest, unit, mode, partials
         self.lines, self.scratch = Lines(), Scratch(unit)
+        self.opening: list[str] = []  # what a call of the kernel begins with, and how it ends
+        self.closing: list[str] = []
         self.lane = nest.lanes.symbol if nest.lanes else None
         self.suspects = False
         self.hidden: dict[str, str] = {}  # literals that the compiler must not compute with, by declaration
@@ -382,6 +384,8 @@ class Body:
                 begin, end = "part", "part_end"
             if self.calls_loops(phase):
                 self.pieces(phase, states, begin, end)
+            elif self.mode == FAST and nest.tally is not None:
+                write_tallies(self, nest.tally, begin, end)
             elif self.mode == FAST and (masks := masks_of(self)):
                 write_packed(self, phase, states, begin, end, masks)
             else:

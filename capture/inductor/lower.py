@@ -44,6 +44,7 @@ from capture.inductor.programs import copied_operands, taken_operands
 from capture.inductor.vocabulary import C_TYPES, cell
 from capture.ir.graph import Graph, Node, buffer, iterate_nodes, root
 from capture.ir.op import (
+    TALLY,
     Flatten,
     Gather,
     Join,
@@ -476,7 +477,8 @@ class _Splitter:
         units = {unit for unit, _ in demands}
         if any(order[unit.node] > expiry or estimates.window[unit.node] != window for unit in units):
             return True
-        if estimates.cost[node] > DEAR and any(unit.is_walk for unit in units):
+        scalar = any(unit.is_walk and (may_warn(node) or not counts(unit.node)) for unit in units)
+        if estimates.cost[node] > DEAR and scalar:
             return True
         costs_much = estimates.cost[node] > self.lowered.choices.recomputed
         if len(demands) > 1 and (costs_much or estimates.reads[node] > FEW_READS):
@@ -608,6 +610,11 @@ class _Splitter:
                 continue  # computed by the kernel itself
             leaf = root(operand)
             unit.reads.append(Read(leaf, (), operand, ()))
+
+
+def counts(node: Node) -> bool:
+    """Whether a store adds integers at computed places, none of which it must look at."""
+    return node.target == "store" and node.params["combine"] == TALLY and node.type.dtype.kind in "iu"
 
 
 def _amplifies(unit: Unit, index: Index) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from capture.inductor.checking import is_asked
 from capture.inductor.elements import Elements, Write
 from capture.inductor.loops import Access, Memory, Reduction, Value
-from capture.inductor.lower import Lowered, Unit
+from capture.inductor.lower import Lowered, Unit, counts
 from capture.inductor.schedule import Group, Schedule, chunked_where, lane_axis
 from capture.inductor.vocabulary import CELLS, DEAR, cell
 from capture.ir.shapes import Expr, Relation, Size, Symbol, evaluate, le, maximum, minimum, product
@@ -41,6 +41,14 @@ PERIOD = 1024
 
 CHUNK = 1 << 15
 """Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
+
+TALLIED = 1 << 15
+"""Steps of one chunk of a walk that counts; with as many or fewer the walk is one."""
+
+MOST_TALLIES, FEW_TALLIES = 4096, 512
+"""Numbers that a walk counts in tables of its own thread: as many of them as go into the first cache, several of each
+where they are few.
+"""
 
 MOST_SAVED = 1 << 16
 """Elements of a row up to which its dear values are saved; beyond that the row would leave the cache anyway."""
@@ -88,6 +96,7 @@ class Nest:
     saved: dict[Value, int] = field(default_factory=dict)  # values kept for later passes, and the pass that keeps them
     saves: Size = 1  # whether they are kept
     carried: list[Value] = field(default_factory=list)  # variables that go from step to step of a walk
+    tally: Write | None = None  # what a walk counts, in chunks
     chosen: dict[Symbol, Choice] = field(default_factory=dict)
 
     def choose(self, what: str, choice: Choice, low: int = 0) -> Size:
@@ -135,6 +144,14 @@ class Nest:
     @property
     def has_chunks(self) -> bool:
         return isinstance(self.chunk, Expr) or self.chunk > 0
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether threads count in tables of their own: many steps, few counts; each call decides if they are open."""
+        if self.tally is None:
+            return False
+        steps, size = self.inner[0].size, product(self.tally.place.memory.shape)
+        return not (isinstance(steps, int) and steps <= TALLIED) and not (isinstance(size, int) and size > MOST_TALLIES)
 
     @property
     def raises(self) -> bool:
@@ -297,6 +314,12 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
         nest.width = max(1, lanes) if isinstance(lanes, int) else lowered.choices.block
     if nest.form == "map":
         _cut_map(nest, items, lowered.choices.crossing)
+    elif tally := _tally(nest):
+        nest.tally = tally
+        if nest.has_tables:
+            size, steps = product(tally.place.memory.shape), nest.inner[0].size
+            where = () if isinstance(size, int) else (le(size, MOST_TALLIES),)
+            nest.chunk = nest.choose("chunk", Choice(TALLIED, where, maximum(steps, 1)), low=1)
     else:
         _cut_reductions(nest, lowered)
     if nest.has_chunks:
@@ -330,6 +353,19 @@ def _cut_reductions(nest: Nest, lowered: Lowered) -> None:
     each = product([*others, nest.lanes.size if nest.lanes else 1])
     chunk = maximum(1, CHUNK // maximum(1, each))
     nest.chunk = nest.choose("chunk", Choice(chunk, where, maximum(first, 1)), low=1)
+
+
+def _tally(nest: Nest) -> Write | None:
+    """The write of a walk that adds integers at computed places, and does nothing else: they may be added in any order,
+    by several threads.
+    """
+    if len(nest.units) > 1 or not counts(nest.units[0].node) or nest.raises or nest.outer or len(nest.inner) > 1:
+        return None
+    (write,) = nest.writes
+    memory, before = write.place.memory, write.value.args[0] if write.value.op == "add" else None
+    reads = [value for value in nest.values if value.op == "load" and value.data.memory is memory]
+    is_whole = write.place.base == 0 and not write.place.strides and write.place.rest == 0
+    return write if is_whole and memory.dtype.itemsize >= 4 and reads == [before] and not nest.carried else None
 
 
 def _crossing_axis(nest: Nest, tile: tuple[int, int]) -> tuple[Axis, tuple[int, int]] | None:

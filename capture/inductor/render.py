@@ -146,9 +146,10 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
     gathered = [f"u32 {name} = 0;" for name in body.noted]
     decode = tuple(_decode(nest, body.unit, body.mode))
     batch = body.unit.size(nest.batch) if body.mode != COMBINE else "1"
-    pointers, arrays = _pointers(nest, body, text), body.scratch.declarations()
-    numbers, steps, forms = _numbers(body, "\n".join((text, *decode, batch, *arrays)))
-    sources = (*pointers, *numbers, *arrays)
+    written = "\n".join((*body.opening, text, *body.closing))
+    pointers, arrays = _pointers(nest, body, written), body.scratch.declarations()
+    numbers, steps, forms = _numbers(body, "\n".join((written, *decode, batch, *arrays)))
+    sources = (*pointers, *numbers, *arrays, *body.opening)
     declarations = (*sources, *first, *opaque, *gathered)
     return KernelText(
         name,
@@ -160,7 +161,7 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         body.suspects,
         checked,
         body.mode == CHECKED,
-        tuple(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted),
+        (*body.closing, *(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted)),
         steps,
         forms,
     )

@@ -39,6 +39,9 @@ def _bincount(graph: Any, x: Any, /, weights: Any = None, minlength: Any = 0) ->
         return graph.call("full", 0, shape=(least,), dtype=INT64)
     if not surely_more(base.shape[0], 0) or is_late(x):
         raise CannotInfer("bincount whose size depends on what may be nothing, or on what was written")
+    if base.dtype.kind in "bu" and least > _largest(base.dtype):
+        counts = graph.call("full", 0, shape=(least,), dtype=dtype)
+        return graph.store(counts, added, (_as_places(graph, x),), (0,), TALLY)
     if base.dtype.kind == "i":
         require(graph, graph.call("less", x, 0))
     largest = graph.call("astype", graph.call("max", x, axis=None), dtype=INT64)
@@ -48,6 +51,11 @@ def _bincount(graph: Any, x: Any, /, weights: Any = None, minlength: Any = 0) ->
     graph.call("measure", most, count=name, most=MOST_BINS)
     counts = graph.call("full", 0, shape=(Symbol(name, 0, MOST_BINS),), dtype=dtype)
     return graph.store(counts, added, (_as_places(graph, x),), (0,), TALLY)
+
+
+def _largest(dtype: np.dtype) -> int:
+    """The largest number of an unsigned dtype: with as many places for it no number is too large."""
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
 def _as_places(graph: Any, x: Any) -> Any:

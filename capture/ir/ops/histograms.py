@@ -14,7 +14,7 @@ differences of sums over all that is less.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import frexp, isfinite
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,10 @@ define(
 # Bins -------------------------------------------------------------------------------------------------------------
 def _infer_place(x: Any, first: Any, width: Any, count: int) -> ArrayType:
     numbers = require_array(x, "a histogram")
-    if numbers.dtype.kind != "f" or first.dtype != numbers.dtype or width.dtype.kind != "f" or not count >= 1:
+    known = is_literal(first) and is_literal(width)
+    if not known and (is_literal(first) or first.dtype != numbers.dtype or width.dtype.kind != "f"):
+        raise CannotInfer("bounds of other dtypes")
+    if numbers.dtype.kind != "f" or not count >= 1:
         raise CannotInfer("numbers that are no floats")
     return allocated(INT64, numbers.shape)
 
@@ -93,15 +96,22 @@ def _infer_place(x: Any, first: Any, width: Any, count: int) -> ArrayType:
 def _place(s: Any, x: Any, first: Any, width: Any, count: int) -> Any:
     """A bin that exists, whatever x is."""
     share = s.divide(s.cast(s.subtract(x, first), width.dtype), width)
-    place = s.multiply(share, count)
-    lowest, highest = (s.cast(s.position(number), width.dtype) for number in (0, count - 1))
+    return _inside(s, s.multiply(share, count), count)
+
+
+def _inside(s: Any, place: Any, count: int) -> Any:
+    lowest, highest = (s.cast(s.position(number), place.dtype) for number in (0, count - 1))
     inside = s.where(s.greater(place, 0), s.where(s.less(place, count), place, highest), lowest)
     return s.cast(inside, INT64)
 
 
+def _loop_of_place(x: Any, first: Any, width: Any, count: int) -> tuple[np.dtype, ...]:
+    return (x.dtype, x.dtype, DOUBLE if is_literal(width) else width.dtype)
+
+
 def _place_reference(x: Any, first: Any, width: Any, count: int) -> Any:
     with np.errstate(all="ignore"):
-        place = (x - first).astype(width.dtype) / width * count
+        place = (x - x.dtype.type(first)).astype(np.result_type(width)) / width * count
         return np.where(place > 0, np.where(place < count, place, count - 1), 0).astype(np.int64)
 
 
@@ -111,9 +121,37 @@ define(
     operands=("x", "first", "width"),
     infer=_infer_place,
     reference=_place_reference,
-    lower=Pointwise(_place),
+    lower=Pointwise(_place, loop=_loop_of_place),
     tags=QUIET,
     samples=(([-1.0, 0.0, 1.0, 2.9, 3.0, 4.0, np.nan], np.float64(0.0), np.float64(3.0), {"count": 3}),),
+)
+
+
+def _infer_exact_place(x: Any, scale: float, count: int) -> ArrayType:
+    if require_array(x, "a histogram").dtype.kind != "f" or x.dtype == np.float16:
+        raise CannotInfer("numbers that are no floats")
+    return allocated(INT64, x.shape)
+
+
+def _exact_place(s: Any, x: Any, scale: float, count: int) -> Any:
+    return _inside(s, s.multiply(x, scale), count)
+
+
+def _exact_place_reference(x: Any, scale: float, count: int) -> Any:
+    with np.errstate(all="ignore"):
+        place = x * x.dtype.type(scale)
+        return np.where(place > 0, np.where(place < count, place, count - 1), 0).astype(np.int64)
+
+
+define(
+    name="exact_bin",
+    signature="x, scale, count",
+    operands=("x",),
+    infer=_infer_exact_place,
+    reference=_exact_place_reference,
+    lower=Pointwise(_exact_place),
+    tags=QUIET,
+    samples=(([-1.0, 0.0, 1.0, 2.9, 3.0, 4.0, np.nan], {"scale": 2.0, "count": 4}),),
 )
 
 
@@ -201,7 +239,7 @@ def _between_bounds(graph: Any, x: Any, count: int, bounds: Any) -> tuple[Any, A
     edges = np.linspace(first, last, count + 1, dtype=dtype)
     if not isfinite(last - first) or (edges[:-1] >= edges[1:]).any():
         raise CannotInfer("Too many bins for data range.")
-    numbers = (graph.constant(dtype.type(first)), graph.constant(np.float64(last - first)))
+    numbers = float(dtype.type(first)), float(last - first)
     copied = graph.call("copy", graph.constant(edges), order="C")
     return _as_linspace_gives_it(graph, copied, DOUBLE), *numbers, kept
 
@@ -225,10 +263,23 @@ def _equal_bins(graph: Any, x: Any, bins: Any, bounds: Any, weights: Any) -> tup
     else:
         edges, first, width, kept = _between_bounds(graph, x, count, bounds)
     numbers = x if x.type.dtype.kind == "f" else graph.call("astype", x, dtype=DOUBLE)
+    if is_literal(first) and _are_exact(numbers.type.dtype, first, width, count):
+        place = graph.call("exact_bin", numbers, scale=count / width, count=count)
+        return _counted(graph, place, count, kept, weights), edges
     place = graph.call("bin_place", numbers, first, width, count=count)
     sides = [graph.call("slice", edges, starts=(k,), sizes=(count,), steps=(1,)) for k in (0, 1)]
     low, high = (graph.call("gather", side, place, axes=(0,)) for side in sides)
     return _counted(graph, graph.call("bin_of", numbers, place, low, high, count=count), count, kept, weights), edges
+
+
+def _are_exact(dtype: np.dtype, first: float, width: float, count: int) -> bool:
+    """Whether edges are what they are meant to be, and a product is the place of a number among them: from zero on to a
+    power of two, as many bins as another one.
+    """
+    scale = count / width
+    are_powers = frexp(count)[0] == 0.5 and frexp(width)[0] == 0.5
+    limits = np.finfo(dtype)
+    return first == 0 and are_powers and float(limits.tiny) <= scale <= float(limits.max)
 
 
 # Bins between given edges -----------------------------------------------------------------------------------------
