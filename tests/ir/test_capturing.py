@@ -122,13 +122,13 @@ KEYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("key", [*KEYS, True, (..., False)], ids=str)
 def test_basic_indexing(key: Any) -> None:
     for array in arrays((3, 4, 5)):
         assert agree(getitem, array, key)
 
 
-@pytest.mark.parametrize("key", [3, (0, 0, 0, 0), True, (slice(None, None, 0),), ([0, 1],), (..., ...), 1.0], ids=str)
+@pytest.mark.parametrize("key", [3, (0, 0, 0, 0), (0, True), (slice(None, None, 0),), ([0, 1],), (..., ...), 1.0], ids=str)
 def test_other_keys_are_refused(key: Any) -> None:
     assert not agree(getitem, np.ones((3, 4, 5)), key)
 

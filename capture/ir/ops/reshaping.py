@@ -67,8 +67,10 @@ def _reshape_method(graph: Any, a: Any, shape: tuple[Any, ...] = (), order: Any 
     return _reshape(graph, a, spread(shape), order, copy)
 
 
-def _np_reshape(graph: Any, a: Any, order: Any = "C", copy: Any = ..., **shape: Any) -> Any:
-    return _reshape(graph, a, shape[SHAPE], order, copy)
+def _np_reshape(graph: Any, a: Any, *shape: Any, order: Any = "C", copy: Any = ..., **named: Any) -> Any:
+    """The shape has another name in NumPy 2.0."""
+    (given,) = (*shape, *named.values())
+    return _reshape(graph, a, given, order, copy)
 
 
 define(
