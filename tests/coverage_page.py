@@ -192,8 +192,7 @@ WHY_NOT = {
     "gives a text or bytes": "np.array2string np.array_repr np.array_str np.format_float_positional"
     " np.format_float_scientific x.tobytes",
     "gives an object that graphs do not carry": "np.asmatrix np.bmat np.broadcast np.frompyfunc x.data x.flags",
-    "is about memory, of which types tell no addresses or strides": "np.may_share_memory np.shares_memory x.base",
-    "shows memory as another dtype": "np.frombuffer",
+    "is about memory, of which types tell no addresses or strides": "x.base",
     "reads Python objects one by one": "np.fromiter np.einsum_path",
     "calls a function back for each row": "np.apply_along_axis",
     "warns that it is deprecated, at the line of its caller": "np.fix np.typename",

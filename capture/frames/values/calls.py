@@ -30,6 +30,7 @@ from capture.frames.values import (
     number_calls,
     numbers,
     protocols,
+    sharing,
     size_scalars,
     streams,
     totals,
@@ -409,6 +410,7 @@ BUILTINS: Mapping[Any, Builtin] = {
     callable: _callable,
     super: _super,
     **asked.ROWS,
+    **sharing.ROWS,
     **writers.WRITERS,
 }
 
