@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from capture.backends import inductor
+from capture.inductor.programs.carrying import with_carried_elements
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.circular import find_circular, is_the_same
+from capture.inductor.programs.counting import natural_loops
 from capture.inductor.programs.repeating import without_repeated_loads
 from tests.helpers import captured
 
@@ -116,3 +118,112 @@ def test_circles():
     run = captured(circle, backend=inductor)
     run.on(lambda: (np.linspace(-1, 1, 20), np.zeros(20), 20))
     assert len(find_circular(program_of(run))) == (2 if is_the_same() else 0)
+
+
+# Elements that are carried -------------------------------------------------------------------------------------------
+def spread(u, out, n):
+    """What a round writes beside it, the next one reads."""
+    for i in range(1, n - 1):
+        error = u[i] - 0.5
+        u[i + 1] += error * 0.4375
+        out[i - 1] += error * 0.1875
+        out[i] += error * 0.3125
+        out[i + 1] += error * 0.0625
+    return u, out
+
+
+def sorted_by_neighbours(u, out, n):
+    for i in range(n):
+        swapped = False
+        for j in range(n - 1 - i):
+            if u[j] > u[j + 1]:
+                u[j], u[j + 1] = u[j + 1], u[j]
+                swapped = True
+        if not swapped:
+            break
+    return u, out
+
+
+def inserted(u, out, n):
+    for i in range(1, n):
+        key = u[i]
+        j = i - 1
+        while j >= 0 and u[j] > key:
+            u[j + 1] = u[j]
+            j -= 1
+        u[j + 1] = key
+    return u, out
+
+
+def summed_in_place(u, out, n):
+    """One element of every round, of a loop that may have no rounds."""
+    for k in range(n):
+        for t in range(k % 7):
+            out[k] += u[t] * 2.0
+        out[k - 1] = out[k] + out[k - 2]
+    return u, out
+
+
+def written_elsewhere(u, out, n):
+    """A place that may be the same, and one that is counted from the end."""
+    for i in range(n - 6):
+        j = int(out[i] * 1000.0) % 5
+        u[i + 1] = u[i] + 1.0
+        u[i + j] = 2.0
+        out[i - 3] = u[i + 1]
+        out[-i] = out[i] + out[i - 3]
+    return u, out
+
+
+def left_early(u, out, n):
+    """A number, not a scalar, is stored; a round may end without a store, and the loop before its end."""
+    for i in range(n - 1):
+        if u[i] > 100.0:
+            break
+        if out[i] > 0.5:
+            u[i + 1] = 3
+            continue
+        u[i + 1] = u[i] * 0.5
+    else:
+        out[0] = 7.0
+    return u, out
+
+
+def outside(u, out, n):
+    """The place before the first round's does not exist."""
+    for i in range(n + 1):
+        out[i - 1 + n % 2] = u[i] + out[i - 1]
+    return u, out
+
+
+CARRIED = [spread, sorted_by_neighbours, inserted, summed_in_place, written_elsewhere, left_early, outside]
+
+
+@pytest.mark.parametrize("function", CARRIED, ids=lambda f: f.__name__)
+def test_carried_as_python(function):
+    run = captured(function, backend=inductor)
+    for seed in range(5):
+        run.on(lambda: (np.random.default_rng(seed).standard_normal(20), np.random.default_rng(9).random(20), 20))  # noqa: B023
+    for n in (0, 1, 2, 3, 19):
+        run.on(lambda: (np.random.default_rng(1).standard_normal(20), np.random.default_rng(9).random(20), n))  # noqa: B023
+    assert not run.breaks and not run.record.loops
+
+
+@pytest.mark.parametrize(
+    ("function", "fewer"), [(spread, 3), (sorted_by_neighbours, 1), (inserted, 1), (left_early, 1)]
+)
+def test_loads_that_are_carried(function, fewer):
+    run = captured(function, backend=inductor)
+    run.on(lambda: (np.linspace(-1, 1, 20), np.zeros(20), 20))
+    chosen = without_short_decisions(without_repeated_loads(program_of(run)))
+    carried = with_carried_elements(chosen)
+    inside = [count_in_loops(each.program) for each in (chosen, carried)]
+    assert inside[0] - inside[1] == fewer
+
+
+def count_in_loops(program):
+    """Loads in blocks of innermost loops."""
+    loops = natural_loops(program)
+    innermost = [names for head, names in loops.items() if not any(other in names for other in loops if other != head)]
+    names = frozenset[str]().union(*innermost)
+    return sum(step.target == "load" for block in program.blocks if block.name in names for step in block.steps)

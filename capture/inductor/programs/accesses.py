@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
+from capture.inductor.programs.chains import CHOOSE, CHOSEN
+from capture.inductor.programs.choosing import compared
 from capture.inductor.programs.circular import HELPER
 from capture.inductor.programs.elements import Elements, outside
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.intervals import HIGHEST, LOWEST, fits
 from capture.inductor.programs.numbers import C_NUMBERS, Operand, answer, as_float, helper_texts
 from capture.inductor.programs.ranges import is_int
-from capture.inductor.programs.values import Array, grouped, number_operand
+from capture.inductor.programs.values import Array, c_type, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
 from capture.ir.graph import Node
 from capture.ir.types import NumberType
@@ -121,13 +123,18 @@ def write_size(function: Function, step: Node) -> None:
 
 def write_select(function: Function, step: Node) -> None:
     condition, one, other = step.args
+    texts = [function.text(value, step.type) for value in (one, other)]
+    choose = CHOSEN.get(c_type(step.type)) if function.block.name in function.chains else None
+    if choose is not None and set(compared(condition)) != {one, other}:  # processors have minima and maxima
+        function.help({"1_choose": CHOOSE})
+        function.assign(step, f"{choose}({function.text(condition)}, {', '.join(texts)})")
+        return
     if is_int(step):
         for chosen, rest, sign in ((one, other, ""), (other, one, "!")):
             if (change := _change(chosen, rest)) is not None:
                 part = f"{function.text(change)} & -(i64){sign}{grouped(function.text(condition))}"
                 function.assign(step, f"{function.text(rest)} {chosen.params['symbol']} ({part})")
                 return
-    texts = [function.text(value, step.type) for value in (one, other)]
     function.assign(step, f"{function.text(condition)} ? {texts[0]} : {texts[1]}")
 
 

@@ -32,6 +32,7 @@ from capture.inductor.programs.accesses import (
 from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_view
 from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
+from capture.inductor.programs.carrying import with_carried_elements
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.facts import find_needed, is_array
@@ -106,6 +107,7 @@ class _Kernel:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
         given: Program = node.params["program"]
         chosen = without_short_decisions(functools.reduce(lambda each, renew: renew(each), PASSES, given))
+        chosen = with_carried_elements(chosen)
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()
@@ -163,7 +165,7 @@ class _Kernel:
         return "\n".join(
             [
                 *self.title(),
-                '__attribute__((noinline, optimize("O3,trapping-math")))',
+                f'__attribute__((noinline, optimize("{self.optimizing()}")))',
                 *wrapped(f"static void {inner}(", ["char *const *buffers", "const i64 *numbers", *parameters], ")"),
                 "{",
                 "    u8 status;",
@@ -179,6 +181,12 @@ class _Kernel:
                 "}",
             ]
         )
+
+    def optimizing(self) -> str:
+        """How a compiler is to make the function. Elements side by side are no vectors for it: what a round has just
+        written in parts waits long to be read as a whole. Loops of single elements have several rounds in a turn."""
+        flags = ["O3", "trapping-math", "no-tree-slp-vectorize"]
+        return ",".join(flags + ["unroll-loops"] * self.function.has_single_loops)
 
     def keep_arrays(self) -> list[str]:
         """What is written is written, read or not: NumPy may warn of it."""

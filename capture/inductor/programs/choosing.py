@@ -12,6 +12,9 @@ computed one after the other, and then a ``select`` chooses; the processor has n
 Where both ways do the same with other operands (``u * (u - left)`` or ``u * (right - u)``), of whatever type, operands
 are chosen instead, and it is done once.
 
+What keeps the largest or smallest so far, with where it was, is rarely another after a few rounds: there a jump that is
+guessed right stays (``find_records``).
+
 What leaves on one of the ways leaves only where control would have gone that way: ``Chosen.supposed`` knows such steps.
 """
 
@@ -21,6 +24,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from capture.inductor.programs.counting import find_counted
 from capture.inductor.programs.intervals import is_integer
 from capture.ir.graph import Node, map_nodes
 from capture.ir.program import STORES, Block, Branch, Jump, Program, RankedType
@@ -41,6 +45,8 @@ _MAPS = frozenset(
 _SLOW = frozenset({"//", "%"})
 """These are cheap only where they divide by a power of two."""
 
+_ORDERS = frozenset({"<", "<=", ">", ">=", "less", "less_equal", "greater", "greater_equal"})
+
 Supposition = tuple[Any, bool]
 """A condition, and what it must be."""
 
@@ -56,12 +62,13 @@ class Chosen:
 def without_short_decisions(program: Program) -> Chosen:
     supposed: dict[Node, tuple[Supposition, ...]] = {}
     blocks = {block.name: block for block in program.blocks}
+    records = find_records(program)
     changed = True
     while changed:
         changed = False
         entries = Counter(jump.target for block in blocks.values() for jump in block.jumps)
         for name in list(blocks):
-            found = _ways(blocks[name], blocks, entries) if name in blocks else None
+            found = _ways(blocks[name], blocks, entries) if name in blocks and name not in records else None
             if found is not None:
                 made = _merged(blocks[name], found)
                 if made is None and not _is_short(found):
@@ -177,6 +184,43 @@ def _chosen(
         steps.append(Node(f"{parameter.name}_chosen", "step", "select", choice, {}, parameter.type, position))
         given.append(steps[-1])
     return replace(block, steps=tuple(steps), end=Jump(ways.both, tuple(given)))
+
+
+# Records ------------------------------------------------------------------------------------------------------------
+LONG = 32
+"""Rounds of a loop after which a record is rare."""
+
+
+def find_records(program: Program) -> frozenset[str]:
+    """The blocks, in long loops that count, that compare something with the best of the rounds before, and keep that
+    and something else where it is better."""
+    found = set[str]()
+    for head, counted in find_counted(program).items():
+        if isinstance(counted.bound, Node) or counted.bound < LONG:
+            continue
+        best = program.block(head).parameters
+        for block in program.blocks:
+            if block.name in counted.blocks and isinstance(block.end, Branch):
+                pair = compared(block.end.condition)
+                others = [one for one, other in (pair, pair[::-1]) if other in best and one not in best]
+                kept = _brought(program, block.end.then)
+                if others and others[0] in kept and len(kept) > 1:
+                    found.add(block.name)
+    return frozenset(found)
+
+
+def compared(condition: Any) -> tuple[Any, Any]:
+    """The two values of which a condition asks which is larger."""
+    while isinstance(condition, Node) and condition.params.get("symbol") == "bool":
+        condition = condition.args[0]
+    name = condition.params.get("symbol", condition.params.get("op")) if isinstance(condition, Node) else None
+    return condition.args if name in _ORDERS else (None, None)
+
+
+def _brought(program: Program, jump: Jump) -> tuple[Any, ...]:
+    """What comes out of a way: where its first block does no more than go on, what that gives."""
+    block = program.block(jump.target)
+    return block.end.args if not jump.args and isinstance(block.end, Jump) else jump.args
 
 
 # Ways that do the same ----------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def _counted(program: Program, head: Block, blocks: frozenset[str]) -> Counted |
     if head.end.then.target not in blocks or head.end.other.target in blocks:
         return None
     steps = [step for block in program.blocks if block.name in blocks for step in block.steps]
-    if any(step.target not in SINGLE or _is_array_map(step) for step in steps) or bound in steps:
+    if not all(map(is_single, steps)) or bound in steps:
         return None
     if any(bound in block.parameters for block in program.blocks if block.name in blocks):
         return None
@@ -101,5 +101,6 @@ def _counted(program: Program, head: Block, blocks: frozenset[str]) -> Counted |
     return Counted(blocks, counter, bound, rises)
 
 
-def _is_array_map(step: Node) -> bool:
-    return step.target == "map" and isinstance(step.type, RankedType)
+def is_single(step: Node) -> bool:
+    """Whether a step does not loop itself."""
+    return step.target in SINGLE and not (step.target == "map" and isinstance(step.type, RankedType))

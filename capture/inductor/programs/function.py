@@ -26,9 +26,11 @@ from typing import Any
 import numpy as np
 
 from capture.inductor.csource import CUnit, Lines
-from capture.inductor.programs.choosing import Supposition
+from capture.inductor.programs.bounded import find_bounded
+from capture.inductor.programs.chains import find_chains, has_single_loops
+from capture.inductor.programs.choosing import Supposition, find_records
 from capture.inductor.programs.circular import find_circular
-from capture.inductor.programs.counting import CHUNK, FEW, Counted, find_counted
+from capture.inductor.programs.counting import CHUNK, Counted, find_counted
 from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
 from capture.inductor.programs.numbers import Operand
@@ -74,6 +76,10 @@ class Function:
         self.roots: dict[str, Node] = {}  # ints, by their variables
         self.places: dict[tuple[str, str], str] = {}  # those that the block has: along axes of sizes, and what they are
         self.counted = find_counted(program)
+        self.bounded = find_bounded(program, intervals)  # the turns that are counted before these loops
+        self.chains = find_chains(program, self.counted)  # blocks in which nothing is chosen by a jump
+        self.has_single_loops = has_single_loops(program)
+        self.records = find_records(program)
         self.circular = find_circular(program)
         self.limits: dict[str, str] = {}  # of counted loops, where they have one
         self.settled = settled or {}
@@ -85,6 +91,7 @@ class Function:
         self.order = {block.name: number for number, block in enumerate(program.blocks)}
         self.labels = {block.name: f"{block.name}_{number}" for number, block in enumerate(program.blocks)}
         self.line: Any = None
+        self.block = program.blocks[0]  # the one that is being written
 
     # names and values -------------------------------------------------------------------------------------------
     def fresh(self, name: str) -> str:
@@ -215,13 +222,17 @@ class Function:
             for block in self.program.blocks
             for jump in block.jumps
             if self.goes_back(block, jump) and block.name not in getattr(self.counted.get(jump.target), "blocks", ())
-        }
+        }.difference(self.bounded)
         kept: dict[str, tuple[dict[Any, Array], dict[tuple[str, str], str]]] = {}
         for number, block in enumerate(self.program.blocks):
             behind = self.program.blocks[number + 1 : number + 2]
             if block is not first:
                 self.label(f"{self.labels[block.name]}")
-            if block.name in heads:
+            if self.bounded.get(block.name):
+                self.lines.add(f"budget -= {self.bounded[block.name]};")
+                self.look()
+                self.label(f"{self.labels[block.name]}_turn")
+            elif block.name in heads:
                 self.lines.add('__asm__("" : "+r"(budget)); /* whence control comes does not matter */')
                 self.look()
                 self.label(f"{self.labels[block.name]}_turn")
@@ -229,6 +240,7 @@ class Function:
             self.views = {key: view for views, _ in above for key, view in views.items()}
             self.places = {key: place for _, places in above for key, place in places.items()}
             kept[block.name] = self.views, self.places
+            self.block = block
             self.ranges.enter(block)
             self.intervals.enter(block)
             for step in block.steps:
@@ -276,7 +288,8 @@ class Function:
                 self.end_counted(block, self.counted[block.name])
                 return
             mark = len(self.lines.lines)
-            with self.lines.block(f"if ({self.text(end.condition)})"):
+            condition = self.text(end.condition)
+            with self.lines.block(f"if ({f'RARE({condition})' if block.name in self.records else condition})"):
                 self.jump(block, end.then)
             if len(self.lines.lines) == mark + 3:  # a mere jump needs no braces
                 self.lines.lines[mark:] = [self.lines.lines[mark].removesuffix(" {"), self.lines.lines[mark + 1]]
@@ -293,22 +306,15 @@ class Function:
         with self.lines.block(f"if (!{self.text(end.condition)})"):
             self.jump(block, end.other)
         low, high, step = (counter, bound, "+") if counted.rises else (bound, counter, "-")
-        most = self.most_turns(counted)
-        if most <= FEW:
+        if block.name in self.bounded:
             self.jump(block, end.then)
             return
         self.look()
-        limit = self.limits[block.name] = bound if most <= CHUNK else self.variable("limit", "i64")
-        if most > CHUNK:
-            self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
+        limit = self.limits[block.name] = self.variable("limit", "i64")
+        self.lines.add(f"{limit} = (u64){high} - (u64){low} > {CHUNK} ? {counter} {step} {CHUNK} : {bound};")
         self.lines.add(f"budget -= {limit} - {counter};" if counted.rises else f"budget -= {counter} - {limit};")
         self.label(f"{self.labels[block.name]}_turn")
         self.jump(block, end.then)
-
-    def most_turns(self, counted: Counted) -> int:
-        """The most turns that a loop may take."""
-        counter, bound = self.intervals.of(counted.counter), self.intervals.of(counted.bound)
-        return bound[1] - counter[0] if counted.rises else counter[1] - bound[0]
 
     def size_variable(self, name: str) -> str:
         """The variable of a size or stride; the number itself where all jumps bring that one."""
@@ -350,7 +356,9 @@ class Function:
         """Go to a block. Back to one it is by a way of its own, on which signals are not looked at: a loop with a call
         in it, however rare, keeps in memory what else would be in registers."""
         label, counted = self.labels[jump.target], self.counted.get(jump.target)
-        if counted is not None and block.name in counted.blocks:
+        if self.goes_back(block, jump) and jump.target in self.bounded:
+            label += "_turn" if self.bounded[jump.target] else ""
+        elif counted is not None and block.name in counted.blocks:
             if jump.target in self.limits:
                 sign = "<" if counted.rises else ">"
                 self.lines.add(f"if ({self.text(counted.counter)} {sign} {self.limits[jump.target]})")

@@ -171,7 +171,7 @@ class Intervals:
         given: dict[Node, Interval] = {}
         for block in self.program.blocks:
             self.evaluate(block)
-            for node, found in self.given_by(block):
+            for node, found in self.given_by(block, again=False):
                 given[node] = _joined(given[node], found) if node in given else found
         for node, found in given.items():
             self.values[node] = _common(self.values[node], found)
@@ -186,13 +186,14 @@ class Intervals:
                 self.values[step] = found
         return changed
 
-    def given_by(self, block: Block) -> Iterator[tuple[Node, Interval]]:
-        """What the jumps of an evaluated block give to parameters."""
+    def given_by(self, block: Block, again: bool = True) -> Iterator[tuple[Node, Interval]]:
+        """What the jumps of an evaluated block give to parameters; or else, where they give one its own value raised
+        (lowered), only the end towards which it goes: it began at the other end, or nearer."""
         for jump in jumps_of(block.end):
             with self.under(_taken(block, jump)):
                 for node, value in zip(self.program.block(jump.target).parameters, jump.args, strict=True):
                     if is_integer(node) and (found := self.find(value)) is not None:
-                        yield node, found
+                        yield node, found if again else _towards(node, value, found)
 
     # steps ------------------------------------------------------------------------------------------------------
     def result(self, step: Node) -> Interval | None:
@@ -285,6 +286,14 @@ def _common(one: Interval, other: Interval) -> Interval:
     """What both allow; where that is nothing, no value comes here and either will do."""
     low, high = max(one[0], other[0]), min(one[1], other[1])
     return (low, high) if low <= high else one
+
+
+def _towards(node: Node, value: Any, found: Interval) -> Interval:
+    """The bounds of what a parameter gets, where that is not just what it was, on the side to which it goes."""
+    root, offset = affine(value) if is_int(value) else (value, 0)
+    if root is not node:
+        return found
+    return (found[1], found[1]) if offset > 0 else (found[0], found[0])
 
 
 def _widened(known: Interval | None, found: Interval) -> Interval:

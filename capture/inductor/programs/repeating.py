@@ -4,25 +4,26 @@ In: a program. Out: the same without these loads; whoever reads them has what wa
 
     flow = un[i] * (un[i] - left) if un[i] > 0 else …        # un[i] is loaded once
 
-What was loaded at the end of a block is known in those to which control comes only from there.
+What was loaded at the end of a block is known in those to which control comes only from there. A store leaves known
+what is at another place for certain.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from capture.inductor.programs.facts import Owners, find_owners
+from capture.inductor.programs.contents import Contents, Key, key_of
 from capture.ir.graph import Node, map_nodes
 from capture.ir.program import STORES, Block, Branch, End, Finish, Jump, Program
 from capture.ir.types import scalar_type
 from capture.records import replace
 
-Known = dict[tuple[Node, Any], Any]
+Known = dict[Key, Any]
 """The elements that are in variables, by array and places."""
 
 
 def without_repeated_loads(program: Program) -> Program:
-    owners = find_owners(program)
+    contents = Contents(program)
     befores: dict[str, list[str]] = {block.name: [] for block in program.blocks}
     for block in program.blocks:
         for jump in block.jumps:
@@ -33,25 +34,30 @@ def without_repeated_loads(program: Program) -> Program:
         before = befores[block.name]
         known = dict(ends.get(before[0], {})) if len(before) == 1 else {}
         for step in block.steps:
-            _note(step, known, same, owners)
+            _note(block, step, known, same, contents)
         ends[block.name] = known
-    return replace(program, blocks=tuple(_with(block, same) for block in program.blocks)) if same else program
+    return with_others(program, same) if same else program
 
 
-def _note(step: Node, known: Known, same: dict[Node, Any], owners: Owners) -> None:
+def _note(block: Block, step: Node, known: Known, same: dict[Node, Any], contents: Contents) -> None:
     if step.target == "load":
-        key = step.args[0], step.args[1]
+        key = key_of(step)
         if key in known:
             same[step] = known[key]
         else:
             known[key] = step
     elif step.target in STORES:
-        array = step.args[0]
-        for key in [key for key in known if not owners[key[0]].isdisjoint(owners[array])]:
+        for key in [key for key in known if contents.may_change(block, step, key)]:
             del known[key]
         value = same.get(step.args[-1], step.args[-1]) if isinstance(step.args[-1], Node) else None
-        if step.target == "store_at" and isinstance(value, Node) and value.type == scalar_type(array.type.dtype):
-            known[array, step.args[1]] = value
+        if step.target == "store_at" and isinstance(value, Node) and value.type == scalar_type(step.args[0].type.dtype):
+            known[key_of(step)] = value
+
+
+def with_others(program: Program, same: dict[Node, Any]) -> Program:
+    """The program without the steps that are the same as others; readers have those. ``same`` gets the steps that are
+    made anew for that."""
+    return replace(program, blocks=tuple(_with(block, same) for block in program.blocks))
 
 
 def _with(block: Block, same: dict[Node, Any]) -> Block:
