@@ -10,6 +10,7 @@ from capture.inductor.programs.carrying import with_carried_elements
 from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.circular import find_circular, is_the_same
 from capture.inductor.programs.counting import natural_loops
+from capture.inductor.programs.peeling import with_ends_apart
 from capture.inductor.programs.repeating import without_repeated_loads
 from tests.helpers import captured
 
@@ -227,3 +228,59 @@ def count_in_loops(program):
     innermost = [names for head, names in loops.items() if not any(other in names for other in loops if other != head)]
     names = frozenset[str]().union(*innermost)
     return sum(step.target == "load" for block in program.blocks if block.name in names for step in block.steps)
+
+
+# First and last rounds -----------------------------------------------------------------------------------------------
+def around(u, out, n):
+    for i in range(n):
+        left, right = u[i - 1], u[(i + 1) % n]
+        flow = u[i] * (u[i] - left) if u[i] > 0 else u[i] * (right - u[i])
+        out[i] = flow + right - left
+    return out, i, left
+
+
+def around_elsewhere(u, out, n):
+    """The other end is that of another array, or of another number; what is written is read in the next round."""
+    total = 0
+    for i in range(n):
+        out[i - 1] = u[(i + 2) % (n + 1)] + out[i]
+        total += (i + 1) % n + (i + 1) % 7
+    return out, total
+
+
+def around_in_loops(u, out, n):
+    for k in range(5):
+        for i in range(1, n):
+            out[i] += u[i - 2] * k
+            if out[i] > 2.0:
+                out[i] -= u[(i + 1) % n]
+    return out
+
+
+def around_until(u, out, n):
+    for i in range(n):
+        if u[i - 1] > 1.0:
+            break
+        out[i] = u[(i + 1) % n]
+    return out, i
+
+
+ENDS = [around, around_elsewhere, around_in_loops, around_until]
+
+
+@pytest.mark.parametrize("function", ENDS, ids=lambda f: f.__name__)
+def test_ends_as_python(function):
+    run = captured(function, backend=inductor)
+    for n in (20, 19, 0, 1, 2, 3):
+        run.on(lambda: (np.random.default_rng(1).standard_normal(20), np.random.default_rng(9).random(20), n))  # noqa: B023
+    assert not run.breaks and not run.record.loops
+
+
+def test_rounds_apart():
+    run = captured(around, backend=inductor)
+    run.on(lambda: (np.linspace(-1, 1, 20), np.zeros(20), 20))
+    program = program_of(run)
+    apart = with_ends_apart(program)
+    assert count(apart, "store_at") == 3 and count(program, "store_at") == 1
+    assert sum(step.params.get("symbol") == "%" for step in apart.steps) == 2
+    assert with_ends_apart(apart) is apart

@@ -41,6 +41,7 @@ from capture.inductor.programs.hoisting import with_maps_before_loops
 from capture.inductor.programs.intervals import Interval, Intervals, is_integer
 from capture.inductor.programs.masking import with_whole_masked_stores
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_scalar_map, write_store
+from capture.inductor.programs.peeling import with_ends_apart
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
 from capture.inductor.programs.repeating import without_repeated_loads
@@ -85,7 +86,7 @@ STEPS = {
 """Who writes each kind of step."""
 
 
-PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores)
+PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores, with_ends_apart)
 """What is done to a program first."""
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from capture.inductor.programs.choosing import Chosen
@@ -25,6 +24,7 @@ from capture.inductor.programs.ranges import affine, find_dominators, is_int
 from capture.inductor.programs.repeating import with_others
 from capture.ir.graph import Node, map_nodes
 from capture.ir.program import NUMBERS, Block, Branch, Jump, Program
+from capture.records import dataclass, field, replace
 
 MOST = 6
 """Elements that one loop carries."""

@@ -57,10 +57,12 @@ def _note(block: Block, step: Node, known: Known, same: dict[Node, Any], content
 def with_others(program: Program, same: dict[Node, Any]) -> Program:
     """The program without the steps that are the same as others; readers have those. ``same`` gets the steps that are
     made anew for that."""
-    return replace(program, blocks=tuple(_with(block, same) for block in program.blocks))
+    return replace(program, blocks=tuple(with_same(block, same) for block in program.blocks))
 
 
-def _with(block: Block, same: dict[Node, Any]) -> Block:
+def with_same(block: Block, same: dict[Node, Any]) -> Block:
+    """One block of ``with_others``."""
+
     def other(node: Any) -> Any:
         while node in same:
             node = same[node]

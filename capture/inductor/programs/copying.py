@@ -1,0 +1,63 @@
+"""A round of a loop, once more: its blocks with values of their own.
+
+In: the blocks of a loop. Out: copies of them, in which the jumps back to its head go elsewhere:
+
+    head(i): …  jump head(i + 1)     →     head_last(i): …  jump behind(i + 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from capture.ir.graph import Node, map_nodes
+from capture.ir.program import Block, Branch, End, Finish, Jump
+from capture.records import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The copies, in the order of the blocks, and what has become of the values of these."""
+
+    blocks: tuple[Block, ...]
+    values: Mapping[Node, Any]
+
+
+def copied(blocks: Sequence[Block], head: str, name: str, back: Callable[[Jump], Jump]) -> Copied:
+    """``back`` gives what a jump to the head becomes. Blocks come behind those that they have values of."""
+    names = {block.name: f"{block.name}_{name}" for block in blocks}
+    values: dict[Node, Any] = {}
+    for block in blocks:
+        values.update((node, replace(node)) for node in block.parameters)
+
+    def moved(jump: Jump) -> Jump:
+        mapped = with_values(jump, values)
+        return back(mapped) if jump.target == head else replace(mapped, target=names.get(jump.target, jump.target))
+
+    steps = {block.name: tuple(_copy(step, values) for step in block.steps) for block in blocks}
+    made = tuple(
+        Block(names[block.name], tuple(values[node] for node in block.parameters), steps[block.name],
+              _end(block.end, moved, values))
+        for block in blocks
+    )  # fmt: skip
+    return Copied(made, values)
+
+
+def with_values(value: Any, values: Mapping[Node, Any]) -> Any:
+    """A jump, or nested tuples of nodes and literals, with other values."""
+    if isinstance(value, Jump):
+        return replace(value, args=with_values(value.args, values))
+    return map_nodes(value, lambda node: values.get(node, node))
+
+
+def _copy(step: Node, values: dict[Node, Any]) -> Node:
+    values[step] = replace(step, args=with_values(step.args, values))
+    return values[step]  # type: ignore[no-any-return]
+
+
+def _end(end: End, moved: Callable[[Jump], Jump], values: Mapping[Node, Any]) -> End:
+    if isinstance(end, Branch):
+        return Branch(with_values(end.condition, values), moved(end.then), moved(end.other))
+    if isinstance(end, Finish):
+        return Finish(with_values(end.values, values))
+    return moved(end) if isinstance(end, Jump) else end
