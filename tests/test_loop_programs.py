@@ -9,7 +9,7 @@ import pytest
 from capture import backends
 from capture.errors import BackendError
 from capture.inductor.programs import binding
-from tests.benchmarks.loops import PROGRAMS, SIZES, golden, timing
+from tests.benchmarks.loops import PROGRAMS, SIZES, agreement, golden
 from tests.compare import assert_same_form
 from tests.helpers import Outcome, captured
 
@@ -43,7 +43,7 @@ def test_kernels_of_program(name):
     compiled = Outcome(run.entry, program.arguments("small"), {})
     assert compiled.error is None and compiled.warnings == plain.warnings and run.graphs
     tolerance = 1e-4 if program.dtype == "float32" else 1e-9
-    assert timing.close((compiled.result, compiled.args), (plain.result, plain.args), tolerance)
+    assert agreement.close((compiled.result, compiled.args), (plain.result, plain.args), tolerance)
     for got, expected in zip(_arrays(compiled), _arrays(plain), strict=True):
         assert_same_form(got, expected, name)
 

@@ -55,7 +55,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], help="names of programs")
     parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), help="elements of the largest array")
     parser.add_argument("--dtypes", nargs="*", default=list(DTYPES), help="of programs of floats")
-    parser.add_argument("--peers", nargs="*", default=peers.installed(), help="contenders, besides numpy and capture")
+    parser.add_argument("--peers", nargs="*", help="contenders, besides numpy and capture; torch is slow on loops")
     parser.add_argument("--seconds", type=float, default=1.0, help="time for each program and size")
     parser.add_argument("--keep-memory", action="store_true", help="with an allocator that keeps what is freed")
     parser.add_argument("--clocks", action="store_true", help="only what calls and compiling cost")
@@ -69,7 +69,9 @@ def _arguments() -> argparse.Namespace:
     if options.quick:
         options.sizes, options.seconds, options.peers = [10**3, 10**5], 0.1, []
         options.dtypes = ["float32"]
-    options.peers = ["numpy", "capture", *(name for name in options.peers if name not in ("numpy", "capture"))]
+    if not options.loops:
+        named = peers.installed() if options.peers is None else options.peers
+        options.peers = ["numpy", "capture", *(name for name in named if name not in ("numpy", "capture"))]
     return options
 
 

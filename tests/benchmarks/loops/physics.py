@@ -324,9 +324,17 @@ PROGRAMS = (
         (12, 10),
         (500, 3000),
         (10_000, 1000),
+        chaotic=True,
     ),
     Loops(sph_density, lambda rng, n: (rng.random((n, 3)), rng.random(n), 0.3), (10,), (150,), (1000,)),
-    Loops(runge_kutta, lambda rng, steps: (rng.random(3), steps, 0.01), (12,), (10_000,), (300_000,)),
+    Loops(
+        runge_kutta,
+        lambda rng, steps: (rng.random(3), steps, 0.01),
+        (12,),
+        (10_000,),
+        (300_000,),
+        chaotic=True,
+    ),
     Loops(
         adaptive,
         lambda rng, end: (decay, 1.0, float(end), 1e-6),

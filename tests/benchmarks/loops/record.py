@@ -17,7 +17,8 @@ class Loops:
 
     ``small`` is for tests: every ``range`` is longer than what is unrolled. ``medium`` takes plain Python about a tenth
     of a second to a second, ``large`` is what a user would wait for. ``numba``: whether ``njit`` takes the source as it
-    is. ``dtype`` is that of most of the work.
+    is. ``dtype`` is that of most of the work. ``chaotic``: the smallest difference grows until nothing is left, so that
+    who rounds otherwise is compared at small size.
     """
 
     function: Callable[..., Any]
@@ -27,6 +28,7 @@ class Loops:
     large: tuple[int, ...]
     dtype: str = "float64"
     numba: bool = True
+    chaotic: bool = False
     note: str = ""
 
     @property
