@@ -17,7 +17,7 @@ DISTINCT = [
 OTHERS = ["np.argwhere(x > 0)", "np.nonzero(x)[0].astype(np.int32)", "x.astype(np.int64) % 3", "x.astype(np.uint8) % 3"]
 USES = [(places, "x[i] = x[i][::-1]") for places in DISTINCT]
 USES += [(places, "y[0] = x[i].sum()") for places in DISTINCT + OTHERS]
-UNKNOWN = ["x.astype(np.int64) & 1", "np.cumsum(x > 0) % len(y.tolist())", "np.sort(np.flatnonzero(x))"]
+UNKNOWN = ["x.astype(np.int64) & 1", "np.cumsum(x > 0) % len(y.tobytes())", "np.sort(np.flatnonzero(x))"]
 
 
 def function_of(*lines):
