@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture import config, errors, log
 from capture._version import __version__
-from capture.uncollected import uncollected
+from capture.uncollected import importing
 
 if TYPE_CHECKING:
     from capture import ir
@@ -55,6 +55,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("capture.ir")
     if name not in _HOMES:
         raise AttributeError(f"module 'capture' has no attribute {name!r}")
-    with uncollected():
+    with importing():
         value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
     return value

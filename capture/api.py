@@ -24,7 +24,7 @@ from capture.frames import hook
 from capture.frames.marks import marked
 from capture.frames.settings import Record, Runner, Settings
 from capture.records import replace
-from capture.uncollected import uncollected
+from capture.uncollected import importing
 
 if TYPE_CHECKING:
     from capture.ir.graph import Graph
@@ -162,14 +162,19 @@ def _compiler() -> tuple[Any, Any] | None:
     Their tables hold NumPy's functions: who has put something else in the place of one may have broken them.
     """
     try:
-        with uncollected():
-            from capture import scopes
-            from capture.frames import frontend
+        return _imported_compiler()
     except Exception as error:
         if config.strict:
             raise InternalError(f"importing the compiler: {type(error).__name__}: {error}") from error
         log.fallback("import", f"nothing is captured: importing the compiler: {type(error).__name__}: {error}")
         return None
+
+
+@functools.lru_cache(maxsize=1)
+def _imported_compiler() -> tuple[Any, Any]:
+    with importing():
+        from capture import scopes
+        from capture.frames import frontend
     return frontend, scopes
 
 

@@ -9,6 +9,7 @@ results, or None to have the region run as plain Python this time.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from capture import config
 from capture.errors import BackendError, Undone
+from capture.uncollected import importing
 
 if TYPE_CHECKING:
     from capture.ir.graph import Graph
@@ -28,13 +30,20 @@ ENTRY_POINTS = "capture.backends"
 
 def inductor(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
     """Fused C kernels."""
+    compile_graph = _code_generator()
     if config.autotune:
         from capture.inductor.tuning import compile_fastest
 
         return compile_fastest(graph, example_inputs)
-    from capture.inductor.compile import compile_graph
-
     return compile_graph(graph)
+
+
+@functools.lru_cache(maxsize=1)
+def _code_generator() -> Callable[[Graph], Runner]:
+    """What compiles a graph, imported for the first one."""
+    with importing():
+        from capture.inductor import compile, executor  # noqa: F401 (the executor is needed a moment later)
+    return compile.compile_graph
 
 
 def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:

@@ -19,6 +19,7 @@ from capture.inductor.loops import Memory, Reduction
 from capture.inductor.nest import Nest
 from capture.inductor.plan import FLAG_DIVIDE, FLAG_INVALID, FLAG_OVERFLOW, FLAG_UNSURE, STATUS_RAISED, KernelInfo
 from capture.inductor.programs import BUDGET, ProgramText
+from capture.inductor.template import unit_template
 from capture.inductor.vocabulary import C_TYPES, VECTOR_MATH, cell
 from capture.ir.graph import Node
 from capture.ir.shapes import C_HELPERS, Size, Symbol, maximum, minimum, product
@@ -289,8 +290,6 @@ def _work(nest: Nest) -> Size:
 # The unit ---------------------------------------------------------------------------------------------------------
 def render_unit(rendered: Rendered, title: str, sizes: Mapping[str, Sequence[str]], simd_math: bool) -> str:
     unit = rendered.unit
-    from capture.inductor.template import unit_template  # and with it Jinja, for the first unit
-
     text = unit_template().render(
         title=_safe(title),
         limits=LIMITS,
