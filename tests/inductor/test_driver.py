@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 
 import pytest
 
@@ -90,6 +91,15 @@ def test_stages_run_where_the_working_directory_is_gone(gcc, tmp_path, monkeypat
     text = tmp_path / "twice.c"
     text.write_text(SOURCE)
     assert stages.run_stages(gcc.stages, text, tmp_path / "twice.so")
+
+
+def test_a_program_that_ignores_its_children_compiles(gcc, tmp_path):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody is told what they ended with
+    try:
+        gcc.compile(SOURCE, tmp_path / "twice.so")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert ctypes.CDLL(str(tmp_path / "twice.so")).twice(21) == 42
 
 
 def test_a_program_without_standard_streams_is_left_to_the_driver(gcc, tmp_path, monkeypatch):
