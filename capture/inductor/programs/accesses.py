@@ -17,7 +17,7 @@ from capture.inductor.programs.circular import HELPER
 from capture.inductor.programs.elements import Elements, outside
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.intervals import HIGHEST, LOWEST, fits
-from capture.inductor.programs.numbers import C_NUMBERS, Operand, answer, as_float, helper_texts
+from capture.inductor.programs.numbers import C_NUMBERS, Answer, Operand, answer, as_float, helper_texts
 from capture.inductor.programs.ranges import is_int
 from capture.inductor.programs.values import Array, c_type, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
@@ -35,6 +35,9 @@ def write_number(function: Function, step: Node) -> None:
     found = answer(step.params["symbol"], operands, step.type.python)
     function.help(helper_texts(found.helpers))
     function.opaque |= found.opaque
+    if step in function.circular:
+        _write_circle(function, step, operands[0], found)
+        return
     function.leave_if(*found.before)
     target = function.target(step)
     if limits := _limits(function, step):
@@ -46,19 +49,18 @@ def write_number(function: Function, step: Node) -> None:
         return
     if not found.text:
         raise BackendError(f"{step.params['symbol']} that wraps")
-    if step in function.circular:
-        _write_circle(function, step, operands[0])
-    else:
-        function.assign(step, found.text)
+    function.assign(step, found.text)
     if found.after:
         function.leave_if(found.after.format(r=target))
 
 
-def _write_circle(function: Function, step: Node, angle: Operand) -> None:
-    """A sine and the cosine of the same angle, where the first of them stands."""
+def _write_circle(function: Function, step: Node, angle: Operand, found: Answer) -> None:
+    """A sine and the cosine of the same angle, where the first of them stands: what is no error of that is none of the
+    other."""
     pair = function.circular[step]
     if any(node in function.texts for node in pair if node is not step):
         return
+    function.leave_if(*found.before)
     function.help(HELPER)
     sine, cosine = map(function.target, pair)
     with function.lines.block():

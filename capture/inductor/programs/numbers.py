@@ -6,7 +6,7 @@ Python would raise or give something that C does not hold. There the program lea
 >>> answer("+", (Operand("i_1", int), Operand("1", int)), int)
 Answer(text='i_1 + 1', assigns='__builtin_add_overflow(i_1, 1, &{r})')
 >>> answer("math.exp", (Operand("x_2", float),), float).after
-'!FINITE({r}) && x_2 == x_2 && ({r} != {r} || FINITE(x_2))'
+'RARE(!FINITE({r})) && x_2 == x_2 && ({r} != {r} || FINITE(x_2))'
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ _FITS = "!({0} > -9223372036854777856.0 && {0} < 9223372036854775808.0)"
 """A float that is no int64, cut off. What it is gets combined with ``no_bits``, lest gcc take float → int → float for
 ``trunc``, which differs in zeros."""
 
-_POWER = "!FINITE({r}) && FINITE({0}) && FINITE({1})"
+_POWER = "RARE(!FINITE({r})) && FINITE({0}) && FINITE({1})"
 _FLOAT: Mapping[str, Answer] = {
     "+": Answer("{0} + {1}"),
     "-": Answer("{0} - {1}"),
@@ -133,10 +133,13 @@ _UNARY = (
     "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
 )  # fmt: skip
 _BINARY = ("atan2", "fmod", "pow", "hypot")
-_ERROR_1 = "!FINITE({r}) && {0} == {0} && ({r} != {r} || FINITE({0}))"
-_ERROR_2 = "!FINITE({r}) && ({r} != {r} ? {0} == {0} && {1} == {1} : FINITE({0}) && FINITE({1}))"
+_ERROR_1 = "RARE(!FINITE({r})) && {0} == {0} && ({r} != {r} || FINITE({0}))"
+_ERROR_2 = "RARE(!FINITE({r})) && ({r} != {r} ? {0} == {0} && {1} == {1} : FINITE({0}) && FINITE({1}))"
+_INFINITE = "RARE(!__builtin_isfinite({0})) && {0} == {0}"
+_CIRCULAR = ("sin", "cos", "tan")  # errors of infinite angles alone: one test for a sine and a cosine
 _MATH: Mapping[str, Answer] = {
     **{f"math.{name}": Answer(f"math_{name}({{0}})", after=_ERROR_1, helpers=(f"math_{name}",)) for name in _UNARY},
+    **{f"math.{name}": Answer(f"math_{name}({{0}})", (_INFINITE,), helpers=(f"math_{name}",)) for name in _CIRCULAR},
     **{f"math.{name}": Answer(f"math_{name}({{0}}, {{1}})", after=_ERROR_2, helpers=(f"math_{name}",))
        for name in _BINARY},
     "math.sqrt": Answer("__builtin_sqrt({0})", ("{0} < 0",)),  # rounded rightly by whoever computes it
