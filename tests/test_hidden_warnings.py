@@ -26,6 +26,11 @@ z = np.zeros((2, 2)); return z.sum(axis=0) / z.sum(axis=0), z / z, 1 / z, np.log
 z = np.zeros(3, int); return z / z, (z - z) / z, z.sum() / z.sum()
 z = np.zeros(3, 'f4'); return z / z, np.log(z.sum())
 z = np.full(4, np.inf); return z.sum() - z.sum(), z - z, z.max() * 0.0 | return np.arange(1) / 0.0, np.eye(1) * np.inf
+z = np.arange(3.0) * 1e-320; return z.sum() / z, z / z.sum(), 1 / z.sum() | z = np.arange(5.0) * 5e-324; return 1 / z
+z = np.arange(1.0); return 1 / z.sum(), np.log(z), z.sum() / z
+z = np.arange(9.0) * 1e300; return z * z, z.sum() * 1e20
+z = np.arange(200.0); return 1 / z, np.log(z - 3), z.sum() / (z - z) | z = np.arange(4); return z / z, np.sqrt(z - 2.0)
+z = np.eye(3) * 1e-310; return 1 / z, z.sum() / z.T | z = np.linspace(0, 1, 5); return 1 / z, np.log(z[::2])
 """
 
 
@@ -35,6 +40,19 @@ def test_constants(source, rows):
     for run in both(source):
         run(np.ones(0), np.ones((rows, 0)))
         assert run.graphs
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("stop", [1.0, 65504.0, 65520.0, 1e6, 1e39])
+def test_casts_of_linspace(stop, dtype):
+    """NumPy warns of them where its own code casts."""
+
+    def spaced():
+        return np.linspace(0, stop, 5, dtype=dtype), np.linspace(-stop, 1, 3, dtype=dtype)
+
+    run = captured(spaced, backend=inductor)
+    run()
+    assert run.graphs
 
 
 MASKED = """

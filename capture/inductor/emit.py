@@ -35,6 +35,9 @@ FAST, CHECKED, COMBINE = "fast", "checked", "combine"
 MOST_VECTOR_CHECKS = 32
 """Operations that a vectorised loop may check; to vectorise more would take the compiler too long."""
 
+FEW = 256
+"""Elements whose loop the compiler may take apart, to compute all of them itself."""
+
 Run = tuple[Symbol, str, str]
 """Neighbouring elements: their axis, the first of them and how many they are, in C."""
 
@@ -46,9 +49,11 @@ def is_made_of_computed_integer(value: Value) -> bool:
     """Whether a cast to float is of an integer that the compiler must not look into.
 
     gcc takes float → int → float for ``trunc``, which differs in zeros and overflows; and it divides by an integer that
-    it finds to be zero while compiling, and raises nothing.
+    it finds to be zero while compiling, and raises nothing. Positions in few elements it computes with, too.
     """
     source = value.args[0]
+    if source.op == "index":
+        return value.dtype.kind == "f" and isinstance(source.data, Expr) and source.data.range[1] < FEW
     return value.dtype.kind == "f" and source.dtype.kind in "biu" and source.op not in ("load", "index", "constant")
 
 

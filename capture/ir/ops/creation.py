@@ -20,6 +20,7 @@ from capture.ir.ops.common import (
     QUIET,
     allocated,
     broadcast_shapes,
+    fits,
     given_dtype,
     given_shape,
     is_literal,
@@ -441,6 +442,8 @@ def _linspace_of_unknown(s: Any, start: float, stop: float, divisions: Expr, end
 def _infer_linspace(start: float, stop: float, num: int, endpoint: bool, dtype: np.dtype) -> ArrayType:
     if not isfinite(stop - start):
         raise CannotInfer("the span of linspace overflows")
+    if not (fits(start, dtype) and fits(stop, dtype)):
+        raise CannotInfer(f"numbers of linspace overflow {dtype}, which NumPy warns of where it casts them")
     return allocated(dtype, (num,))
 
 
