@@ -210,6 +210,20 @@ def test_carried_as_python(function):
     assert not run.breaks and not run.record.loops
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i1", "u4", "i8", "u8", "?"])
+def test_carried_elements_of_any_dtype(dtype):
+    def running(x, n):
+        for k in range(n):
+            for i in range(1, k):
+                x[i] = x[i] | x[i - 1] if dtype in "i1u4i8u8?" else x[i] - x[i - 1]
+        return x
+
+    run = captured(running, backend=inductor)
+    for n in (0, 1, 7, 12):
+        run.on(lambda: (np.random.default_rng(3).integers(0, 90, 12).astype(dtype), n))  # noqa: B023
+    assert not run.breaks and not run.record.loops
+
+
 @pytest.mark.parametrize(
     ("function", "fewer"), [(spread, 3), (sorted_by_neighbours, 1), (inserted, 1), (left_early, 1)]
 )
