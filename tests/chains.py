@@ -63,13 +63,16 @@ x.T; x[1:]; x[:-1]; x[::-1]; x[..., 0]; x[None]; x[:, None]; x[:, ::2]; x[..., :
 x.reshape(-1); x.ravel(); x.flatten(); np.ravel(x); x.swapaxes(0, 1); np.expand_dims(x, 0); np.squeeze(x); x[0, 0]
 np.moveaxis(x, 0, -1); np.broadcast_to(x, (2, *x.shape)); np.flip(x); x[...]; x.reshape(x.shape[::-1]); np.transpose(x)
 x[::2]; x[:, 1]; np.atleast_2d(x); x.T[1:]; x[::-2]; np.roll(x, 1); np.tile(x, 2); np.sort(x)
-x.reshape(2, -1); x[0, ...]
+x.reshape(2, -1); x[0, ...]; x.view(); x.view('u1'); x.view('u2'); x.view('f4'); x.view('f8'); x.view(x.dtype)
+x.ravel('F'); x.flatten('F'); x.reshape(-1, order='F'); x.flat[::2]; x.flat[1]; x[True]; x[..., False]; np.atleast_3d(x)
 """
 WRITES = """
 x += y; x -= y; x *= y; x += c; x *= c; x -= c; x[...] = y; x[1:] = c; x[0] = y; x[1:] += x[:-1]; x[:-1] = x[1:]
 x[::2] = c; x[..., 0] = c; x[:, 0] = y; x[::-1] = x; x[:] = y; x //= c; x %= c; x &= y; x |= y; x ^= c; x[...] = x.T
 np.add(x, y, out=x); np.multiply(x, c, out=x); np.square(x, out=x); x[1:, 1:] *= c; x[-1] -= y; x.T[...] += y; x /= c
 x.reshape(-1)[::2] = c; x[:2] = y[:2]; x[::-1] += y; x.fill(c); np.copyto(x, y); np.maximum(x, y, out=x); x[0] += x[-1]
+x.view('u1')[...] = c; x.view('f8')[...] += 1; x.view('u2')[1:] = 3; x.flat[1:3] = c; x.flat[0] = c; x.flat = c
+x[:2] = [c, c]; x[[1, 0]] = [c, 1]; x[True] = c; x.ravel('F')[1:] = c; np.add.at(x, 0, y); np.fmax.at(x, [0, 0], c)
 """
 KINDS = {"unary": 30, "binary": 35, "reduction": 8, "view": 30, "write": 22}
 MORE_KINDS = {**KINDS, "mathematical": 50}

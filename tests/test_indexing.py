@@ -369,3 +369,27 @@ def test_random_keys(seed, writes):
     run = captured(namespace["use"], backend=inductor)
     run.on(lambda: tuple(value.copy("K") for value in values.values()))
     assert run.graphs
+
+
+def along_one(x, places):
+    """An axis of one element has no say in where something is; what is gathered along it is computed before."""
+    y = np.ceil(x)
+    z = y[None][places] + 1, y[:, None][:, places], y / 2
+    y *= 3
+    w = y[None][places]
+    x[...] = w[0]
+    return z, w, x[None][places] * 2, np.take(x[:1] + 1, places, axis=0), x
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_along_axes_of_one_element(captured, count):
+    run = captured(along_one)
+    run(np.linspace(0.5, 7.0, 5), np.zeros(count, int))
+    run(np.linspace(0.5, 7.0, 1), np.zeros(count, int))
+    assert run.graphs
+
+
+def test_along_axes_of_one_element_at_constant_places(captured):
+    run = captured(lambda x: (np.ceil(x)[None][[0]], np.ceil(x) // x, (x + 1)[:, None][:, [0, -1]], (x + 1) * x))
+    run(np.array([1.5, 2.5]))
+    assert run.graphs == 1 and run.breaks == []

@@ -82,13 +82,15 @@ FEW_READS = 2
 class Read:
     """A unit reads ``leaf`` (a node with a unit, or a version of memory) at ``index``, a size over its symbols.
 
-    ``view`` at ``view_index`` is the same element, named as a view of the leaf.
+    ``view`` at ``view_index`` is the same element, named as a view of the leaf. What is ``gathered`` may be any
+    element, though the index does not always show it: an axis of one element has no place in it.
     """
 
     leaf: Node
     index: Index
     view: Node
     view_index: Index
+    gathered: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -352,11 +354,14 @@ Demand = tuple[Unit, Index]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a unit comes to read a node at some index: as an element of ``view``; ``whole``: it reads all elements."""
+    """How a unit comes to read a node at some index: as an element of ``view``; ``whole``: it reads all elements;
+    ``gathered``: at places that are computed.
+    """
 
     view: Node
     index: Index
     whole: bool
+    gathered: bool = False
 
 
 Demands = dict[Demand, Reading]
@@ -441,7 +446,7 @@ class _Splitter:
 
     def leaf(self, node: Node, demands: Demands) -> None:
         for (unit, index), reading in demands.items():
-            unit.reads.append(Read(node, index, reading.view, reading.index))
+            unit.reads.append(Read(node, index, reading.view, reading.index, reading.gathered))
 
     def view(self, node: Node, demands: Demands) -> None:
         operand = node.args[0]
@@ -451,14 +456,17 @@ class _Splitter:
             unit.sizes |= sizes_of(node)
             below = tuple(view_of(node.op).index(index, shape, **node.params))
             whole = reading.whole and not leaves_out
-            self.demand(operand, unit, below, Reading(reading.view, reading.index, whole))
+            self.demand(operand, unit, below, replace(reading, whole=whole))
 
     def demand(self, value: Any, unit: Unit, index: Index, reading: Reading | None = None) -> None:
         if isinstance(value, Node):
             known = reading or Reading(value, index, whole=True)
             if is_empty(unit.domain) and not is_empty(shape_of(value)):
                 known = replace(known, whole=False)
-            self.demands.setdefault(value, {}).setdefault((unit, index), known)
+            demands = self.demands.setdefault(value, {})
+            found = demands.setdefault((unit, index), known)
+            if known.gathered and not found.gathered:
+                demands[unit, index] = replace(found, gathered=True)
 
     def operands(self, node: Node, unit: Unit, index: Index, whole: bool = True) -> None:
         unit.sizes |= sizes_of(node)
@@ -467,7 +475,7 @@ class _Splitter:
         if isinstance(node.op.lower, Gather):
             unit.gathers.add(node)
             source, below = node.args[0], source_index(node, index)
-            self.demand(source, unit, below, Reading(source, below, whole=False))
+            self.demand(source, unit, below, Reading(source, below, whole=False, gathered=True))
 
     def deserves_unit(self, node: Node, demands: Demands) -> bool:
         """Whether a pointwise node is computed once, in a place of its own."""

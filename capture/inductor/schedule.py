@@ -265,7 +265,7 @@ def _tied_axes(early: Group, late: Group, lowered: Lowered) -> dict[int, int] | 
                 maker = lowered.unit_of.get(read.leaf)
                 if maker not in other.places:
                     continue
-                pairs = _axes_of_read(unit, group, read, maker, other)
+                pairs = None if read.gathered else _axes_of_read(unit, group, read, maker, other)
                 if pairs is None:
                     return None
                 for mine, theirs in pairs:
@@ -418,7 +418,7 @@ def _keeps_memory_order(merged: Group, lowered: Lowered) -> bool:
         for read in unit.reads:
             others = writes.get(lowered.memory.get(buffer(read.leaf)), ())  # type: ignore[arg-type]
             place = read_access(lowered, merged, unit, read) if others else None
-            if any(place != other or _is_part(writer) for writer, other in others):
+            if any(place != other or read.gathered or _is_part(writer) for writer, other in others):
                 return False
     return True
 
