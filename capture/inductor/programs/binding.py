@@ -184,10 +184,10 @@ class _Kernel:
         )
 
     def optimizing(self) -> str:
-        """How a compiler is to make the function. Elements side by side are no vectors for it: what a round has just
-        written in parts waits long to be read as a whole. Loops of single elements have several rounds in a turn."""
-        flags = ["O3", "trapping-math", "no-tree-slp-vectorize"]
-        return ",".join(flags + ["unroll-loops"] * self.function.has_single_loops)
+        """How a compiler is to make the function. Loops of single elements have several rounds in a turn, and elements
+        side by side are no vectors there: what a round has just written in parts waits long to be read as a whole."""
+        single = ("no-tree-slp-vectorize", "unroll-loops") if self.function.has_single_loops else ()
+        return ",".join(("O3", "trapping-math", *single))
 
     def keep_arrays(self) -> list[str]:
         """What is written is written, read or not: NumPy may warn of it."""
