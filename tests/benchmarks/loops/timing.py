@@ -129,7 +129,7 @@ class Race:
         for make in others:
             with suppress(Exception, OverTime):
                 function = make(self.program)
-                with at_most(TRIAL):
+                with at_most(TRIAL), quiet(trial=True):
                     self._checked(contender, function, "small")
                 if self._checked(contender, function, self.size) < timed.first:
                     functions.append(function)
