@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture import config
-from capture.errors import BackendError, Undone
+from capture.errors import BackendError, CaptureError, Undone
 from capture.uncollected import importing
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def eager(graph: Graph, example_inputs: tuple[Any, ...]) -> Runner:
         try:
             with np.errstate(**_raising()):
                 return run(*inputs)
-        except (*_LEAVING, _Unpredicted):
+        except _Unpredicted:
             return None
 
     return run_quietly
@@ -114,15 +114,27 @@ def _unless_unpredicted(run: Runner) -> Runner:
 
 
 def _checked(interpreter: type[Any]) -> type[Any]:
-    """The interpreter, looking at what inference by trial has predicted."""
+    """The interpreter, looking at what inference by trial has predicted. What an operation raises leaves the region,
+    unless the caller would see that something has been written.
+    """
+    from capture.ir.graph import buffer
     from capture.ir.program import Left
     from capture.ir.types import same_form
 
     class Checked(interpreter):  # type: ignore[misc]
+        has_written = False  # what the caller sees
+
         def call(self, node: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
             if node.target == "loop":
                 return self.loop(node, args, params)
-            value = super().call(node, args, params)
+            if node.target == "store":
+                self.has_written = self.has_written or buffer(node).kind == "placeholder"
+            try:
+                value = super().call(node, args, params)
+            except Exception as error:
+                if self.has_written or isinstance(error, Undone | CaptureError):
+                    raise
+                raise _Unpredicted(node.name) from error
             if node.op.replaces is not None and not same_form(node.type, value):
                 raise _Unpredicted(node.name)
             return value

@@ -77,3 +77,40 @@ def test_rolled_arrays_keep_their_order():
     for n in (1, 2, 3):
         run(np.asfortranarray(numbers(n, 2)))
     assert run.graphs == 3
+
+
+MANY = np.arange(8.0).reshape((2, 2) + (1,) * 61 + (2,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a.argmax() + a.sum(),
+        lambda a: np.nonzero(a > 3)[0],
+        lambda a: a[a > 1] * 2,
+        lambda a: a.reshape(-1) + 1,
+        lambda a: a.max(axis=0) + a.T.sum(),
+    ],
+)
+def test_arrays_of_as_many_axes_as_there_may_be(function, captured):
+    run = captured(function)
+    run(MANY.copy())
+    run(MANY[:1].copy())
+    assert run.graphs and not run.breaks
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a[..., None] - 1,
+        lambda a: np.expand_dims(a, 0),
+        lambda a: np.stack((a, a)),
+        lambda a: np.add.outer(a, a),
+        lambda a: np.broadcast_to(a, (1, *a.shape)) + 1,
+        lambda a: np.zeros((1, *a.shape)),
+    ],
+)
+def test_one_axis_more_is_left_to_numpy(function, captured):
+    run = captured(function)
+    run(MANY.copy())
+    assert run.breaks

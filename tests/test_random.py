@@ -315,3 +315,24 @@ def test_places_that_are_drawn_are_drawn_once(function, backend):
         twice.before = lambda seed=seed: np.random.seed(seed)
         twice(np.arange(6.0))
     assert twice.run.graphs
+
+
+def test_generators_beside_open_sizes():
+    run = captured(lambda rng, x: (rng.random(3) + x[:3], x.sum() > 3), backend=backends.inductor, dynamic=True)
+    for size in (6, 9):
+        run.on(lambda size=size: (np.random.default_rng(1), np.arange(float(size))))
+    assert run.graphs == 1 and not run.breaks
+
+
+def test_verify_mode_copies_a_generator_once():
+    import capture
+
+    def f(rng, other, x):
+        return rng.random(2) + other.random(2) * x, rng.normal()
+
+    run = capture.compile(f, options={"verify": True, "strict": True})
+    mine, plain = np.random.default_rng(1), np.random.default_rng(1)
+    assert repr(run(mine, mine, np.ones(2))) == repr(f(plain, plain, np.ones(2)))
+    shared, alike = (np.random.PCG64(3) for _ in range(2))
+    got = run(np.random.Generator(shared), np.random.Generator(shared), np.ones(2))
+    assert repr(got) == repr(f(np.random.Generator(alike), np.random.Generator(alike), np.ones(2)))

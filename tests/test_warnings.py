@@ -306,3 +306,40 @@ def test_underflow_is_told_where_somebody_asks(name, mode, captured):
         run.on(lambda: (SMALL.copy(),))
         run.on(lambda: (SMALL.copy(),))
     assert run.graphs
+
+
+def inverse_before_a_write(x):
+    found = np.linalg.inv(np.zeros((2, 2)) * x[0])
+    x += 1
+    return found
+
+
+def handled_before_a_write(x):
+    try:
+        found = np.linalg.inv(np.zeros((2, 2)) * x[0])
+        x *= 2
+    except np.linalg.LinAlgError as error:
+        x += 1
+        return str(error), x
+    return found
+
+
+@pytest.mark.parametrize("function", [inverse_before_a_write, handled_before_a_write])
+def test_what_raises_before_a_write_is_raised_at_the_users_line(function, captured):
+    run = captured(function)
+    run(np.ones(3))
+    assert run.graphs
+
+
+HUGE_SIZES = {
+    "two axes": lambda x: np.zeros((2**40, 2**40)) + x[0],
+    "beside none": lambda x: np.zeros((0, 2**62, 8)) + x[0],
+    "repeated": lambda x: x[0] + np.tile(x[:1], (2**40, 2**40)),
+}
+
+
+@pytest.mark.parametrize("name", HUGE_SIZES)
+def test_arrays_too_large_for_numpy_are_left_to_it(name, captured):
+    run = captured(HUGE_SIZES[name])
+    run(np.ones(3))
+    assert run.breaks

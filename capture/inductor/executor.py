@@ -45,6 +45,7 @@ from capture.inductor.plan import (
 )
 from capture.ir.op import ListLiteral
 from capture.ir.telling import warn_at
+from capture.ir.types import MOST_AXES
 from capture.records import astuple
 
 Executor = _executor.Executor
@@ -67,7 +68,6 @@ _OF_BLAS = frozenset({np.matmul, np.dot, np.inner, np.vdot, np.tensordot})
 _MODULES_OF_BLAS = ("numpy.linalg", "scipy.linalg", "capture.ir.ops.contracting")
 
 _SLOT_BYTES = 16
-_MAX_NDIM = 64
 
 
 def load(plan: Plan, library_path: str | os.PathLike[str], threads: int | None = None) -> Executor:
@@ -134,7 +134,7 @@ def _faults(plan: Plan) -> Iterator[str]:
 def _buffer_faults(plan: Plan, id: int, buffer: Buffer) -> Iterator[str]:
     if buffer.kind not in _BUFFER_KINDS:
         yield f"buffer {id}: no kind {buffer.kind!r}"
-    if len(buffer.shape) != len(buffer.strides) or len(buffer.shape) > _MAX_NDIM:
+    if len(buffer.shape) != len(buffer.strides) or len(buffer.shape) > MOST_AXES:
         yield f"buffer {id}: {len(buffer.shape)} sizes and {len(buffer.strides)} strides"
     if (buffer.kind == "input") != (id < len(plan.inputs)):
         yield f"buffer {id}: the first {len(plan.inputs)} buffers, and no others, are the inputs"

@@ -30,7 +30,7 @@ from capture.ir import op as ops
 from capture.ir.complexes import require_numbers
 from capture.ir.shapes import Expr
 from capture.ir.sizes import Known, UnknownSize, asking, simplified
-from capture.ir.types import ArrayType, NumberType, ObjectType, Type, type_of
+from capture.ir.types import ArrayType, NumberType, Type, type_of
 from capture.records import dataclass, field, replace
 
 
@@ -168,6 +168,8 @@ class Graph:
                 params = op.canonical(*types, **params)
             params = {key: simplified_all(value) for key, value in params.items()}
             type = simplified_type(op.result_type(*types, **map_params(params)))
+            if isinstance(type, ArrayType) and not type.may_be:
+                raise ops.CannotInfer("an array that NumPy cannot make")
         except ops.CannotInfer as error:
             if not op.otherwise or isinstance(error, UnknownSize):
                 raise
@@ -354,7 +356,7 @@ def simplified_type(type: Any) -> Any:
         return tuple(map(simplified_type, type))
     if isinstance(type, NumberType):
         return replace(type, size=simplified_all(type.size))
-    if isinstance(type, ObjectType):
+    if not isinstance(type, ArrayType):
         return type
     shape = simplified_all(type.shape)
     layout = type.layout.settled(shape) if type.layout is not None else None

@@ -11,12 +11,16 @@ In: arrays, scalars and Python numbers (``type_of``). Out: frozen, comparable ty
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from capture.ir.shapes import Expr, Size
 from capture.records import dataclass, replace
+
+MOST_AXES, MOST_BYTES = 64, 2**63 - 1
+"""Of an array, as NumPy 2 has it."""
 
 SHORT_NAMES = {
     np.dtype(name): short
@@ -195,6 +199,12 @@ class ArrayType:
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def may_be(self) -> bool:
+        """Whether NumPy can make such an array, as far as sizes are known; sizes of zero do not make it smaller."""
+        known = [size for size in self.shape if isinstance(size, int) and size]
+        return self.ndim <= MOST_AXES and prod(known) * self.dtype.itemsize <= MOST_BYTES
 
     def with_layout(self, layout: Layout | None) -> ArrayType:
         return replace(self, layout=layout)

@@ -41,6 +41,7 @@ from capture.frames.values.lookup import is_fixed
 from capture.frames.values.objects import CallableValue, ModuleValue
 from capture.ir.shapes import Symbol
 from capture.ir.types import ArrayType, Layout, type_of
+from capture.records import replace
 
 if TYPE_CHECKING:
     from capture.frames.tracer import Tracer
@@ -134,13 +135,19 @@ def _array(tracer: Tracer, source: Source, example: np.ndarray) -> Value:
     return value
 
 
+MOST_OPEN_AXES = 16
+
+
 def _open_axes(tracer: Tracer, source: Source, example: np.ndarray) -> tuple[int, ...]:
-    """The axes whose sizes may be others at the next call."""
-    marks = marks_of(example)
+    """The axes whose sizes may be others at the next call. All are only where that are not too many: places of elements
+    are made of all sizes."""
+    marks, changing = marks_of(example), tracer.changing
+    if example.ndim > MOST_OPEN_AXES:
+        changing = replace(changing, everything=False)
     return tuple(
         axis
         for axis, size in enumerate(example.shape)
-        if (axis in marks.dynamic or Dimension(source, axis) in tracer.changing)
+        if (axis in marks.dynamic or Dimension(source, axis) in changing)
         and axis not in marks.static
         and size <= LARGEST_SIZE
         and Dimension(source, axis) not in tracer.changing.known

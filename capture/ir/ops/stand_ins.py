@@ -70,6 +70,9 @@ def _concrete(value: Any) -> Iterator[np.ndarray]:
             yield from _concrete(item)
 
 
+MOST_ELEMENTS = 1 << 27
+
+
 def stand_in(operand: Any, standing: Mapping[Size, int], number: int) -> Any:
     if isinstance(operand, NumberType):
         raise CannotInfer("a number that is not known")
@@ -81,6 +84,8 @@ def stand_in(operand: Any, standing: Mapping[Size, int], number: int) -> Any:
     if operand.scalar:
         return operand.dtype.type(number)
     shape = tuple(standing.get(size, size) for size in operand.shape)
+    if prod(size for size in shape if size) > MOST_ELEMENTS:
+        raise CannotInfer("operands too large to stand for")
     return _laid_out(_elements(shape, operand.dtype), operand.layout)
 
 
