@@ -83,7 +83,7 @@ def stand_in(operand: Any, standing: Mapping[Size, int], number: int) -> Any:
         return operand
     if operand.scalar:
         return operand.dtype.type(number)
-    shape = tuple(standing.get(size, size) for size in operand.shape)
+    shape: tuple[Any, ...] = tuple(standing.get(size, size) for size in operand.shape)
     if prod(size for size in shape if size) > MOST_ELEMENTS:
         raise CannotInfer("operands too large to stand for")
     return _laid_out(_elements(shape, operand.dtype), operand.layout)
