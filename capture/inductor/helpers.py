@@ -1,6 +1,6 @@
 """C of the scalar operations that are more than an expression, by name and class of dtype.
 
-In: the name of a rule and a dtype. Out: the text of a ``static inline`` function, written into a unit only when
+In: the name of a rule and a dtype. Out: the text of a ``ALWAYS`` function, written into a unit only when
 it is used. All are free of branches on the data where that lets loops be vectorised.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from capture.inductor.vocabulary import C_TYPES, CLASSES
 
 _SIGNED_DIVISION = """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     const int special = b == 0 | (b == -1 & a == {low});  /* zero, or a quotient that wraps */
     const {T} divisor = special ? ({T})1 : b;
@@ -32,19 +32,19 @@ _TEXTS: dict[tuple[str, str], str] = {
     ),
     ("fmod", "i"): _SIGNED_DIVISION.replace("{body}", "return ({T})(a % divisor);"),
     ("floor_divide", "u"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     return b == 0 ? ({T})0 : ({T})(a / (b == 0 ? ({T})1 : b));
 }}
 """,
     ("remainder", "u"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     return b == 0 ? ({T})0 : ({T})(a % (b == 0 ? ({T})1 : b));
 }}
 """,
     ("remainder", "f"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     const {T} rest = fmod{f}(a, b);
     if (b == 0)
@@ -55,7 +55,7 @@ static inline {T} {name}({T} a, {T} b)
 }}
 """,
     ("floor_divide", "f"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     if (b == 0)
         return a / b;
@@ -70,13 +70,13 @@ static inline {T} {name}({T} a, {T} b)
 }}
 """,
     ("reciprocal", "i"): """\
-static inline {T} {name}({T} a)
+ALWAYS {T} {name}({T} a)
 {{
     return a == 0 ? {of_infinity} : a == 1 ? ({T})1 : ({T})-(a == ({T})-1 & ({T})-1 < 0);
 }}
 """,
     ("power", "i"): """\
-static inline {T} {name}({T} base, {T} exponent)
+ALWAYS {T} {name}({T} base, {T} exponent)
 {{
     {T} result = 1;
     for (; exponent > 0; exponent >>= 1) {{
@@ -87,26 +87,26 @@ static inline {T} {name}({T} base, {T} exponent)
 }}
 """,
     ("left_shift", "i"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     return (u64)b < {bits} ? ({T})(a << (b & ({bits} - 1))) : ({T})0;
 }}
 """,
     ("right_shift", "i"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     return (u64)b < {bits} ? ({T})(a >> (b & ({bits} - 1))) : a < 0 ? ({T})-1 : ({T})0;
 }}
 """,
     ("clip", "i"): """\
-static inline {T} {name}({T} a, {T} low, {T} high)
+ALWAYS {T} {name}({T} a, {T} low, {T} high)
 {{
     const {T} raised = a < low ? low : a;
     return raised > high ? high : raised;
 }}
 """,
     ("clip", "f"): """\
-static inline {T} {name}({T} a, {T} low, {T} high)
+ALWAYS {T} {name}({T} a, {T} low, {T} high)
 {{
     const {T} raised = a < low || low != low ? low : a;
     return raised > high || high != high ? high : raised;
@@ -114,7 +114,7 @@ static inline {T} {name}({T} a, {T} low, {T} high)
 """,
     ("logaddexp", "f"): """\
 /* In double also for floats. `lost` is what rounding has taken from the size of the difference. */
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     const f64 x = a, y = b, difference = x - y, larger = difference > 0 ? x : y;
     const f64 back = difference - x, rest = (x - (difference - back)) - (y + back);
@@ -125,7 +125,7 @@ static inline {T} {name}({T} a, {T} b)
 }}
 """,
     ("logaddexp2", "f"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     const f64 x = a, y = b, difference = x - y, larger = difference > 0 ? x : y;
     const f64 back = difference - x, rest = (x - (difference - back)) - (y + back);
@@ -137,7 +137,7 @@ static inline {T} {name}({T} a, {T} b)
 }}
 """,
     ("cast_u64", "f"): """\
-static inline u64 cast_{T}_u64({T} a)
+ALWAYS u64 cast_{T}_u64({T} a)
 {{
     const {T} half = ({T})9223372036854775808.0;
     return a >= half ? (u64)(i64)(a - half) ^ 0x8000000000000000u : (u64)(i64)a;
@@ -146,7 +146,7 @@ static inline u64 cast_{T}_u64({T} a)
 }
 HALF_TEXTS = {
     "wide": """\
-static inline f32 wide(f16 half)
+ALWAYS f32 wide(f16 half)
 {
     union { u32 bits; f32 number; } result = { (u32)(half & 0x7fff) << 13 };
     result.number *= 0x1p112f;  /* the exponents' biases differ by 112; denormal numbers become normal */
@@ -156,7 +156,7 @@ static inline f32 wide(f16 half)
 """,
     "narrow": """\
 /* To nearest, ties to even. What is too large is multiplied, so that the processor notes an overflow. */
-static inline f16 narrow(f32 number)
+ALWAYS f16 narrow(f32 number)
 {
     union { f32 number; u32 bits; } given = { number }, small;
     given.number *= (given.bits & 0x7fffffff) >= 0x477ff000 ? 0x1p127f : 1.0f;
@@ -172,7 +172,7 @@ static inline f16 narrow(f32 number)
 """,
     "odd": """\
 /* Rounded such that `narrow` rounds as if it saw the number itself: what is not exact becomes odd. */
-static inline f32 odd(f64 number)
+ALWAYS f32 odd(f64 number)
 {
     union { f32 number; u32 bits; } result = { (f32)number };
     const f64 back = (f64)result.number;
@@ -187,7 +187,7 @@ static inline f32 odd(f64 number)
 _TEXTS.update({
     ("spacing", "f"): """\
 /* The distance to the next number away from zero, with the sign of the number. */
-static inline {T} {name}({T} a)
+ALWAYS {T} {name}({T} a)
 {{
     const {T} size = __builtin_fabs{f}(a);
     if (!(size < {largest}))
@@ -201,7 +201,7 @@ static inline {T} {name}({T} a)
 /* The vector functions leave each number whose result is no normal one to scalar code, 25 times as slow. Where the
  * result vanishes, as under a mask of -inf or -1e10, they are given a zero instead. Numbers are told by their bits,
  * which raises nothing and lets NaN pass; a choice of operands would have the compiler call for both. */
-static inline {T} {name}({T} a)
+ALWAYS {T} {name}({T} a)
 {{
     union {{ {T} number; {U} bits; }} given = {{a}}, found;
     const {U} kept = -({U})(given.bits - {vanishing} > {lowest} - {vanishing});
@@ -212,21 +212,21 @@ static inline {T} {name}({T} a)
 }}
 """,
     ("ldexp", "f"): """\
-static inline {T} {name}({T} a, {T} exponent)
+ALWAYS {T} {name}({T} a, {T} exponent)
 {{
     const int power = exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent;
     return __builtin_ldexp{f}(a, power);
 }}
 """,
     ("frexp_mantissa", "f"): """\
-static inline {T} {name}({T} a)
+ALWAYS {T} {name}({T} a)
 {{
     int exponent;
     return __builtin_frexp{f}(a, &exponent);
 }}
 """,
     ("frexp_exponent", "f"): """\
-static inline i32 {name}({T} a)
+ALWAYS i32 {name}({T} a)
 {{
     int exponent = 0;
     __builtin_frexp{f}(a, &exponent);
@@ -234,7 +234,7 @@ static inline i32 {name}({T} a)
 }}
 """,
     ("gcd", "i"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     u64 large = a < 0 ? -(u64)a : (u64)a, small = b < 0 ? -(u64)b : (u64)b;
     while (small) {{
@@ -246,7 +246,7 @@ static inline {T} {name}({T} a, {T} b)
 }}
 """,
     ("lcm", "i"): """\
-static inline {T} {name}({T} a, {T} b)
+ALWAYS {T} {name}({T} a, {T} b)
 {{
     const u64 one = a < 0 ? -(u64)a : (u64)a, other = b < 0 ? -(u64)b : (u64)b;
     u64 large = one, small = other;
@@ -309,14 +309,14 @@ def helper_text(name: str, dtype: np.dtype) -> str:
 _STATE_TEXTS = {
     "push": """\
 /* One more block of a long sum: levels of the tower hold sums of 1, 2, 4, ... blocks. */
-static inline void push_{T}({T} *tower, i64 count, {T} sum)
+ALWAYS void push_{T}({T} *tower, i64 count, {T} sum)
 {{
     for (; count & 1; count >>= 1)
         sum = *tower++ + sum;
     *tower = sum;
 }}
 
-static inline {T} total_{T}(const {T} *tower, i64 count)
+ALWAYS {T} total_{T}(const {T} *tower, i64 count)
 {{
     {T} sum = 0;
     for (; count; count >>= 1, tower++)
@@ -350,18 +350,18 @@ static void total_lanes_{T}(const {T} *restrict tower, i64 count, const {T} *res
 """,
     "weigh_add": """\
 /* What a sum takes in (1: NaN, 2: infinity, 4: above, 8: below zero) and the sum of its magnitudes. */
-static inline u32 weigh_add_sees_{T}({T} a)
+ALWAYS u32 weigh_add_sees_{T}({T} a)
 {{
     return a != a ? 1 : !FINITE(a) ? 2 : a > 0 ? 4 : a < 0 ? 8 : 0;
 }}
 
-static inline f64 weigh_add_takes_{T}({T} a)
+ALWAYS f64 weigh_add_takes_{T}({T} a)
 {{
     return FINITE(a) ? __builtin_fabs(a) : 0;
 }}
 
 /* What the sum has raised. Where some orders of adding overflow and others do not, it cannot be told. */
-static inline u32 raised_by_add_{T}({T} result, u32 seen, f64 weight)
+ALWAYS u32 raised_by_add_{T}({T} result, u32 seen, f64 weight)
 {{
     if (weight <= {max})
         return result != result && !(seen & 1) ? RAISED_INVALID : 0;
@@ -370,17 +370,17 @@ static inline u32 raised_by_add_{T}({T} result, u32 seen, f64 weight)
 """,
     "weigh_multiply": """\
 /* What a product takes in (1: NaN, 2: infinity, 4: below one) and the product of what is above one. */
-static inline u32 weigh_multiply_sees_{T}({T} a)
+ALWAYS u32 weigh_multiply_sees_{T}({T} a)
 {{
     return a != a ? 1 : !FINITE(a) ? 2 : __builtin_fabs(a) < 1 ? 4 : 0;
 }}
 
-static inline f64 weigh_multiply_takes_{T}({T} a)
+ALWAYS f64 weigh_multiply_takes_{T}({T} a)
 {{
     return FINITE(a) & (__builtin_fabs(a) > 1) ? __builtin_fabs(a) : 1;
 }}
 
-static inline u32 raised_by_multiply_{T}({T} result, u32 seen, f64 weight)
+ALWAYS u32 raised_by_multiply_{T}({T} result, u32 seen, f64 weight)
 {{
     if (weight <= {max})
         return result != result && !(seen & 1) ? RAISED_INVALID : 0;
@@ -395,7 +395,7 @@ def bits_helper(source: np.dtype, target: np.dtype) -> tuple[str, str]:
     given, made = C_TYPES[source], C_TYPES[target]
     name = f"bits_{given}_{made}"
     text = f"""\
-static inline {made} {name}({given} a)
+ALWAYS {made} {name}({given} a)
 {{
     {made} seen;
     __builtin_memcpy(&seen, &a, {target.itemsize});
@@ -425,7 +425,7 @@ def raised_helper(arity: int, short: str) -> str:
     }[arity]
     finite = " & ".join(f"FINITE({name})" for name in names)
     return f"""\
-static inline __attribute__((always_inline)) u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
+ALWAYS __attribute__((always_inline)) u32 raised_by{arity}_{short}({short} result, {declared}, u32 if_infinite)
 {{
     const u32 if_nan = (result != result) & {numbers} ? RAISED_INVALID : 0;
     return if_nan | ((__builtin_fabs{f}(result) == __builtin_inf{f}()) & {finite} ? if_infinite : 0);
@@ -469,7 +469,7 @@ def one_helper(name: str, arity: int, short: str) -> str:
     stored = " ".join(f"places[{row}][0] = {name};" for row, name in enumerate(names))
     given = ", ".join(f"places[{row}], step_{name}" for row, name in enumerate(names))
     return f"""\
-static inline {short} {name}_{short}(const Loop *loop, {operands}, u32 *flags)
+ALWAYS {short} {name}_{short}(const Loop *loop, {operands}, u32 *flags)
 {{
     {short} places[{arity + 1}][16];
     {stored}

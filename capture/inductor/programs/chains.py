@@ -30,13 +30,13 @@ CHOOSE = """\
 #else
 #define FLOAT_REGISTER "+w"
 #endif
-static inline __attribute__((always_inline)) f64 choose_f64(_Bool condition, f64 a, f64 b)
+ALWAYS f64 choose_f64(_Bool condition, f64 a, f64 b)
 {
     __asm__("" : FLOAT_REGISTER(a), FLOAT_REGISTER(b));
     return condition ? a : b;
 }
 
-static inline __attribute__((always_inline)) i64 choose_i64(_Bool condition, i64 a, i64 b)
+ALWAYS i64 choose_i64(_Bool condition, i64 a, i64 b)
 {
     __asm__("" : "+r"(a));
     return condition ? a : b;

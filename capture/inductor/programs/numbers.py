@@ -199,7 +199,7 @@ static inline i64 common_divisor(i64 a, i64 b)
 }
 """,
     "float_rest": """\
-static inline f64 float_rest(f64 a, f64 b)
+ALWAYS f64 float_rest(f64 a, f64 b)
 {
     const f64 rest = math_fmod(a, b);
     if (rest == 0)
@@ -208,7 +208,7 @@ static inline f64 float_rest(f64 a, f64 b)
 }
 """,
     "float_quotient": """\
-static inline f64 float_quotient(f64 a, f64 b)
+ALWAYS f64 float_quotient(f64 a, f64 b)
 {
     const f64 rest = math_fmod(a, b);
     f64 quotient = (a - rest) / b;
@@ -221,14 +221,14 @@ static inline f64 float_quotient(f64 a, f64 b)
 }
 """,
     "complex_product": """\
-static inline c128 complex_product(c128 a, c128 b)
+ALWAYS c128 complex_product(c128 a, c128 b)
 {
     const f64 real = __real__ a * __real__ b - __imag__ a * __imag__ b;
     return __builtin_complex(real, __real__ a * __imag__ b + __imag__ a * __real__ b);
 }
 """,
     "complex_quotient": """\
-static inline c128 complex_quotient(c128 a, c128 b)
+ALWAYS c128 complex_quotient(c128 a, c128 b)
 {
     const f64 x = __real__ a, y = __imag__ a, c = __real__ b, d = __imag__ b;
     if (__builtin_fabs(c) >= __builtin_fabs(d)) {
