@@ -131,7 +131,7 @@ def _checked(interpreter: type[Any]) -> type[Any]:
                 self.has_written = self.has_written or buffer(node).kind == "placeholder"
             try:
                 value = super().call(node, args, params)
-            except Exception as error:
+            except (*_LEAVING, Warning) as error:
                 if self.has_written or isinstance(error, Undone | CaptureError):
                     raise
                 raise _Unpredicted(node.name) from error

@@ -129,13 +129,14 @@ def _shuffle(
     **more: Any,
 ) -> Value:
     """What the elements are in their new order is written in their place."""
-    name = "legacy_shuffled" if kind is np.random.RandomState else "random_shuffled"
+    op = ops.for_fallback((kind, "shuffle"))
+    assert op is not None
     array = x.real(tracer) if x is not None else None
     if not isinstance(array, ArrayValue):
         raise GraphBreak("something else than an array is shuffled", "call")
 
     def shuffled(graph: Graph, a: Any, *operands: Any, **named: Any) -> Assigned:
-        return Assigned(a, graph.call(name, generator.in_graph(tracer), a, *operands, **named))
+        return Assigned(a, graph.call(op.name, generator.in_graph(tracer), a, *operands, **named))
 
     tracer.memory.assign(shuffled, array, *axis, **more)
     return Constant(None)

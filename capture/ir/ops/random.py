@@ -274,14 +274,6 @@ def _infer_made(kind: type) -> Callable[..., Any]:
     return infer
 
 
-def _making(maker: Callable[..., Any]) -> Callable[..., Any]:
-    def make(seed: Any) -> Any:
-        return maker(seed)
-
-    make.__name__ = maker.__name__
-    return make
-
-
 for _maker, _kind in MAKERS.items():
     define(
         name=f"made_{_maker.__name__}",
@@ -289,7 +281,7 @@ for _maker, _kind in MAKERS.items():
         operands=("seed",),
         replaces=_maker,
         infer=_infer_made(_kind),
-        reference=_making(_maker),
+        reference=_maker,
         lower=Extern(),
         tags=frozenset({"random"}),
         label=_maker.__name__,
