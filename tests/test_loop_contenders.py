@@ -147,7 +147,7 @@ def test_a_hopeless_way_does_not_go_on():
 
 
 def test_ports_give_what_programs_give():
-    pytest.importorskip("jax")
+    pytest.importorskip("jax", reason="the package jax is not installed")
     from tests.benchmarks.loops.ports import PORTS
 
     assert len(PORTS) >= 45
