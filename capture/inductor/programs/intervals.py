@@ -202,6 +202,8 @@ class Intervals:
             array, axis = step.args
             size = self.sizes[array][axis] if array in self.sizes else None
             return (size, size) if isinstance(size, int) else (0, HIGHEST)
+        if step.target == "reduce" and step.params["op"] in ("argmax", "argmin"):
+            return (0, COUNT)  # a place
         if step.target == "select":
             condition, one, other = step.args
             with self.under(((condition, True),)):

@@ -6,6 +6,7 @@ is made of maps; long sums of floats are sums of blocks that are added in pairs 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,11 @@ class _Reduction:
     @property
     def finds_place(self) -> bool:
         return self.combine.special == "where"
+
+    @property
+    def is_short(self) -> bool:
+        sizes = [self.sizes[axis] for axis in self.axes]
+        return all(map(str.isdigit, sizes)) and math.prod(map(int, sizes)) <= FEW
 
     def write(self) -> None:
         function, step = self.function, self.step
@@ -146,7 +152,7 @@ class _Reduction:
         with function.lines.block():
             function.lines.add(f"{ctype} state = {self.start()};")
             clauses = f" reduction({self.combine.clause}:state)" if self.combine.clause else ""
-            with self.nest.loops(self.axes, clauses):
+            with self.nest.loops(self.axes, clauses, simd=not self.is_short):
                 function.lines.add(f"state = {self.next('state', self.nest.elements.text(self.element))};")
             function.lines.add(f"{target} = state;")
 
@@ -156,7 +162,7 @@ class _Reduction:
         with function.lines.block():
             function.lines.add(f"{ctype} state = {self.start()};", "u32 is_nan = 0;")
             clauses = f" reduction({self.combine.clause}:state) reduction(|:is_nan)"
-            with self.nest.loops(self.axes, clauses):
+            with self.nest.loops(self.axes, clauses, simd=not self.is_short):
                 text = self.nest.elements.text(self.element)
                 function.lines.add(f"state = {formatted(self.combine.step, self.dtype, 'state', text)};")
                 function.lines.add(f"is_nan |= {text} != {text};")
@@ -165,6 +171,34 @@ class _Reduction:
 
     def find_place(self, target: str) -> None:
         """The first of the extremes; what is not a number is before all numbers."""
+        moving = [axis for axis in self.axes if self.sizes[axis] != "1"]
+        if len(moving) == 1 and self.element.op == "given" and self.dtype.kind in "iuf" and self.dtype != np.float16:
+            self.find_value_then_place(target, moving[0])
+        else:
+            self.find_place_in_turn(target)
+
+    def find_value_then_place(self, target: str, axis: int) -> None:
+        """Elements that are in memory are read twice: an extreme is found in vectors, then where it stands first."""
+        function, place, names = self.function, self.nest.places[axis], dict(self.nest.elements.names)
+        with function.lines.block():
+            function.lines.add(f"{local_type(self.dtype)} extreme;", "i64 found = 0;")
+            self.name = {"argmax": "maximum", "argmin": "minimum"}[self.name]
+            self.combine = COMBINES[self.name]
+            if self.dtype.kind == "f":
+                self.find_extreme("extreme")
+            else:
+                self.combine_all("extreme")
+            self.nest.elements.names = names
+            with self.nest.loops([axis], simd=False):
+                text = self.nest.elements.text(self.element)
+                is_it = f"{text} == extreme"
+                if self.dtype.kind == "f":
+                    is_it = f"{is_it} || {text} != {text}"
+                with function.lines.block(f"if ({is_it})"):
+                    function.lines.add(f"found = {place};", "break;")
+            function.lines.add(f"{target} = found;")
+
+    def find_place_in_turn(self, target: str) -> None:
         function, ctype = self.function, local_type(self.dtype)
         with function.lines.block():
             function.lines.add(f"{ctype} state = {self.start()};", "i64 at = 0, found = -1;")
@@ -223,6 +257,10 @@ def _identity(name: str, dtype: np.dtype) -> Any:
 
 
 # Matrix products --------------------------------------------------------------------------------------------------
+FEW = 16
+"""Elements that are combined one by one: where single elements were written lately, reading them back as a vector
+waits for these writes to come to memory."""
+
 LONG = 64
 """Elements from which on a sum of products is worth a call."""
 
