@@ -226,7 +226,7 @@ class _Carrying:
             return True
         backs = [name for name, _ in self.edges[head.name] if name in self.loops[head.name]]
         is_read = all(self.home_block.name in self.dominators[name] for name in backs)
-        return is_read and _is_plain(head, self.loops[head.name])
+        return _is_plain(head, self.loops[head.name])
 
     def loaded(self, head: Block, edge: Edge, key: Key) -> Node:
         if _entered(head, self.jump(edge)) is False:
