@@ -265,6 +265,11 @@ def _call(*args: Any, op: str, params: tuple[tuple[str, Any], ...]) -> Any:
     return found
 
 
+def _matmul(left: Any, right: Any, by: str = "matmul") -> Any:
+    """A product of ranks 1 and 2. ``by``: dot rounds otherwise than matmul where neighbours go backward in memory."""
+    return np.dot(left, right) if by == "dot" else np.matmul(left, right)
+
+
 def _which(array: Any, *others: Any) -> int:
     """The number of the array among others, by identity; the program leaves if it is none of them."""
     for number, other in enumerate(others):
@@ -283,7 +288,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
     "map": _map,
     "reduce": _reduce,
     "call": _call,
-    "matmul": np.matmul,  # of ranks 1 and 2
+    "matmul": _matmul,
     "view": _view,
     "permute": lambda a, axes: a.transpose(axes),
     "load": _load,

@@ -290,8 +290,8 @@ class Calling(Computing):
             elif sizes[0].value != sizes[1].value:  # type: ignore[attr-defined]
                 raise GraphBreak("arrays of different shapes inside a loop", "op")
 
-    def matmul(self, left: Value, right: Value) -> Value:
-        """A product of arrays of rank 1 or 2."""
+    def matmul(self, left: Value, right: Value, by: str = "matmul") -> Value:
+        """A product of arrays of rank 1 or 2, by ``np.matmul`` or ``np.dot``."""
         if not isinstance(left, InsideArray) or not isinstance(right, InsideArray):
             raise GraphBreak("a matrix product of no arrays inside a loop", "op")
         ranks = left.type.ndim, right.type.ndim
@@ -300,11 +300,12 @@ class Calling(Computing):
         dtype = left.type.dtype
         if dtype.kind not in "fiu":
             raise GraphBreak("a matrix product of truth values inside a loop", "op")
+        params = {} if by == "matmul" else {"by": by}
         if ranks == (1, 1):
-            return InsideScalar(self.step("matmul", left.node, right.node, type=scalar_type(dtype)))
+            return InsideScalar(self.step("matmul", left.node, right.node, type=scalar_type(dtype), **params))
         type_ = RankedType(dtype, sum(ranks) - 2, DENSE)
         sizes = (*left.sizes[:-1], *(right.sizes[1:] if ranks[1] == 2 else ()))
-        return self.array(self.step("matmul", left.node, right.node, type=type_), sizes)
+        return self.array(self.step("matmul", left.node, right.node, type=type_, **params), sizes)
 
 
 # Builtins ---------------------------------------------------------------------------------------------------------

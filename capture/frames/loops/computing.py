@@ -171,7 +171,7 @@ class Computing(Indexing):
         if isinstance(found, InsideArray) and found.type.ndim > target.type.ndim:
             raise GraphBreak("a result is written to an array of lower rank", "op")
 
-    def matmul(self, left: Value, right: Value) -> Value:
+    def matmul(self, left: Value, right: Value, by: str = "matmul") -> Value:
         raise NotImplementedError
 
     def selected(self, condition: Value, one: Value, other: Value) -> Value:

@@ -240,7 +240,7 @@ def _norm(inside: Calling, array: Value) -> Value:
     """Of a vector: the root of its product with itself."""
     if not isinstance(array, InsideArray) or array.type.ndim != 1 or array.type.dtype.kind != "f":
         raise GraphBreak("a norm of this inside a loop", "op")
-    return inside.call_op(ops.get("sqrt"), (inside.matmul(array, array),), {})
+    return inside.call_op(ops.get("sqrt"), (inside.matmul(array, array, "dot"),), {})
 
 
 def _transposed(inside: Calling, array: Value, *axes: Value) -> Value:
@@ -249,10 +249,13 @@ def _transposed(inside: Calling, array: Value, *axes: Value) -> Value:
     return inside.permuted(array, range(array.type.ndim)[::-1])
 
 
-def _dot(inside: Calling, left: Value, right: Value) -> Value:
-    if isinstance(left, InsideArray) and isinstance(right, InsideArray) and left.type.ndim and right.type.ndim:
-        return inside.matmul(left, right)
-    raise GraphBreak("np.dot of these operands inside a loop", "op")
+def _product(by: str) -> Row:
+    def product(inside: Calling, left: Value, right: Value) -> Value:
+        if isinstance(left, InsideArray) and isinstance(right, InsideArray) and left.type.ndim and right.type.ndim:
+            return inside.matmul(left, right, by)
+        raise GraphBreak(f"np.{by} of these operands inside a loop", "op")
+
+    return product
 
 
 def _copy(inside: Calling, array: Value) -> Value:
@@ -287,9 +290,9 @@ CALLS: Mapping[str, Row] = {
     "ones_like": _creating_like(1),
     "empty_like": _creating_like(None),
     "np_full": _full,
-    "matmul": _dot,
-    "dot": _dot,
-    "operator_matmul": _dot,
+    "matmul": _product("matmul"),
+    "dot": _product("dot"),
+    "operator_matmul": _product("matmul"),
     "np_copy": _copy,
     "copy": _copy,
     "mean": _mean,

@@ -7,7 +7,7 @@ is made of maps; long sums of floats are sums of blocks that are added in pairs 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -280,13 +280,47 @@ static __attribute__((noinline, optimize("O2,fp-contract=fast"))) {T} dot_{T}(co
         sums[2] += x[2] * y[2];
         sums[3] += x[3] * y[3];
     }
-    const {T}_vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (; at + WIDTH <= count; at += WIDTH)
+        sums[0] += *(const {T}_vector *)(a + at) * *(const {T}_vector *)(b + at);
     {T} total = 0;
-    for (int lane = 0; lane < WIDTH; lane++)
-        total += sum[lane];
     for (; at < count; at++)
         total += a[at] * b[at];
+    const {T}_vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int lane = 0; lane < WIDTH; lane++)
+        total += sum[lane];
     return total;
+}
+"""
+
+_DOTS = """\
+/* The long products of rows, ``step`` apart, and a vector: four rows at a time read that once. */
+static __attribute__((noinline, optimize("O2,fp-contract=fast"))) void dots_{T}(
+    {T} *restrict to, const {T} *a, i64 step, const {T} *b, i64 rows, i64 count)
+{
+    enum { WIDTH = 32 / sizeof({T}) };
+    i64 row = 0;
+    for (; row + 4 <= rows; row += 4, a += 4 * step) {
+        {T}_vector sums[4] = {{0}};
+        {T} rest[4] = {0};
+        i64 at = 0;
+        for (; at + WIDTH <= count; at += WIDTH) {
+            const {T}_vector y = *(const {T}_vector *)(b + at);
+            sums[0] += *(const {T}_vector *)(a + at) * y;
+            sums[1] += *(const {T}_vector *)(a + step + at) * y;
+            sums[2] += *(const {T}_vector *)(a + 2 * step + at) * y;
+            sums[3] += *(const {T}_vector *)(a + 3 * step + at) * y;
+        }
+        for (; at < count; at++)
+            for (int k = 0; k < 4; k++)
+                rest[k] += a[k * step + at] * b[at];
+        for (int k = 0; k < 4; k++) {
+            for (int lane = 0; lane < WIDTH; lane++)
+                rest[k] += sums[k][lane];
+            to[row + k] = rest[k];
+        }
+    }
+    for (; row < rows; row++, a += step)
+        to[row] = dot_{T}(a, b, count);
 }
 """
 
@@ -334,10 +368,33 @@ class _Product:
         else:
             self.by_dots(target)
 
+    @property
+    def is_long(self) -> bool:
+        """Whether sums are, or may be, long and of neighbours in memory."""
+        steps = self.left.strides[-1], self.right.strides[0]
+        may_be_long = not self.inner.isdigit() or int(self.inner) >= LONG
+        return steps == ("1", "1") and self.ctype in ("f32", "f64") and may_be_long
+
+    def help(self, more: Mapping[str, str]) -> None:
+        texts = {"1_dot": _DOT, **more}
+        self.function.help({f"{name}_{self.ctype}": text.replace("{T}", self.ctype) for name, text in texts.items()})
+
     def loop(self, place: str, size: str) -> Any:
         return self.function.lines.block(f"for (i64 {place} = 0; {place} < {size}; {place}++)")
 
     def by_dots(self, target: Array) -> None:
+        if self.is_long and self.rows and not self.columns and target.strides == ("1",):
+            self.help({"2_dots": _DOTS})
+            with self.function.lines.block(f"if ({self.inner} >= {LONG})"):
+                first = f"{target.pointer}, {self.left.pointer}, {self.left.strides[0]}, {self.right.pointer}"
+                self.function.lines.add(f"dots_{self.ctype}({first}, {self.rows}, {self.inner});")
+                self.spend(self.inner, self.rows)
+            with self.function.lines.block("else"):
+                self.by_single_dots(target)
+        else:
+            self.by_single_dots(target)
+
+    def by_single_dots(self, target: Array) -> None:
         with self.loop("row", self.rows or "1"), self.loop("column", self.columns or "1"):
             places = (["row"] if self.rows else []) + (["column"] if self.columns else [])
             self.dot(target.element(places), "row", "column")
@@ -345,10 +402,8 @@ class _Product:
     def dot(self, target: str, row: str, column: str) -> None:
         """One sum of products; where it is long, in several vectors side by side."""
         lines = self.function.lines
-        steps = self.left.strides[-1], self.right.strides[0]
-        is_long = not self.inner.isdigit() or int(self.inner) >= LONG
-        if steps == ("1", "1") and self.ctype in ("f32", "f64") and is_long:
-            self.function.help({f"1_dot_{self.ctype}": _DOT.replace("{T}", self.ctype)})
+        if self.is_long:
+            self.help({})
             first = f"&{self.a(row, '0')}, &{self.b('0', column)}, {self.inner}"
             lines.add(f"if ({self.inner} >= {LONG})", f"    {target} = dot_{self.ctype}({first});", "else")
         with lines.block():
