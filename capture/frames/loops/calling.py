@@ -300,7 +300,7 @@ class Calling(Computing):
         dtype = left.type.dtype
         if dtype.kind not in "fiu":
             raise GraphBreak("a matrix product of truth values inside a loop", "op")
-        params = {} if by == "matmul" else {"by": by}
+        params: dict[str, Any] = {} if by == "matmul" else {"by": by}
         if ranks == (1, 1):
             return InsideScalar(self.step("matmul", left.node, right.node, type=scalar_type(dtype), **params))
         type_ = RankedType(dtype, sum(ranks) - 2, DENSE)

@@ -118,7 +118,8 @@ class Computing(Indexing):
         if op is None:
             raise GraphBreak(f"{symbol} inside a loop", "loop")
         if symbol == "@":
-            return self.matmul(*operands)
+            left, right = operands
+            return self.matmul(left, right)
         return self.apply(op, operands, {})
 
     def _integers(self, symbol: str, operands: Sequence[Value]) -> Value | None:

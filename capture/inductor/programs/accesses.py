@@ -18,6 +18,7 @@ from capture.inductor.programs.elements import Elements, outside
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.intervals import HIGHEST, LOWEST, fits
 from capture.inductor.programs.numbers import C_NUMBERS, Answer, Operand, answer, as_float, helper_texts
+from capture.inductor.programs.overflows import kept
 from capture.inductor.programs.ranges import is_int
 from capture.inductor.programs.values import Array, c_type, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
@@ -43,6 +44,9 @@ def write_number(function: Function, step: Node) -> None:
     if limits := _limits(function, step):
         function.leave_if(*limits)
         function.assign(step, found.text)
+        return
+    if step in function.deferred and not function.fits(step):
+        _write_wrapping(function, step, *(operand.text for operand in operands))
         return
     if found.assigns and not (step.params.get("wraps") or (found.text and function.fits(step))):
         function.leave_if(found.assigns.format(r=target))
@@ -94,16 +98,27 @@ def write_integer(function: Function, step: Node) -> None:
     elements.builder.node = step
     operands = [elements.cast(argument, elements.operand(argument), dtype) for argument in step.args]
     texts = [elements.text(operand) for operand in operands]
-    if symbol == "unary -":
+    if step.params.get("wraps"):
+        function.assign(step, f"{texts[0]} {symbol} {texts[1]}")
+    elif symbol == "unary -":
         function.leave_if(f"{texts[0]} == LOWEST_{C_TYPES[dtype]}" if dtype.kind == "i" else f"{texts[0]} != 0")
         function.assign(step, f"-{texts[0]}")
     elif symbol in OVERFLOWS and function.fits(step):
         function.assign(step, f"{texts[0]} {symbol} {texts[1]}")
+    elif step in function.deferred:
+        _write_wrapping(function, step, *texts)
     elif symbol in OVERFLOWS:
         function.leave_if(f"__builtin_{OVERFLOWS[symbol]}_overflow({', '.join(texts)}, &{target})")
     else:
         rule = {"//": elements.builder.floor_divide, "%": elements.builder.remainder}[symbol]
         function.assign(step, elements.text(rule(*operands)))
+
+
+def _write_wrapping(function: Function, step: Node, left: str, right: str) -> None:
+    """A sum or difference that may overflow: whether it has is asked behind the loop."""
+    function.assign(step, f"{left} {step.params['symbol']} {right}")
+    function.overflow()
+    function.lines.add(kept(function.target(step), step.params["symbol"], left, right))
 
 
 def write_which(function: Function, step: Node) -> None:
@@ -154,21 +169,30 @@ def _change(value: Any, other: Any) -> Any:
 def write_load(function: Function, step: Node) -> None:
     node, places = step.args
     array = function.in_memory(node)
-    text = array.element(placed(function, array, places))
+    text = array.element(placed(function, step, array, places))
     function.assign(step, f"{text} != 0" if array.dtype.kind == "b" else text)
 
 
 def write_store_at(function: Function, step: Node) -> None:
     node, places, value = step.args
     array = function.in_memory(node)
-    element = array.element(placed(function, array, places))
+    element = array.element(placed(function, step, array, places))
     text = converted(function, value, array.dtype)
     function.lines.add(f"{element} = {text};")
 
 
-def placed(function: Function, array: Array, places: tuple[Any, ...]) -> list[str]:
+def placed(function: Function, step: Node, array: Array, places: tuple[Any, ...]) -> list[str]:
     """C of an index for each axis, which is one of the array's."""
-    return [place_on(function, array.sizes[axis], place) for axis, place in enumerate(places)]
+    found: list[str] = []
+    for axis, place in enumerate(places):
+        if axis in step.params.get("sure", ()):
+            found.append(function.text(place))
+            continue
+        mark = len(function.lines.lines)
+        found.append(place_on(function, array.sizes[axis], place))
+        if len(function.lines.lines) > mark:
+            function.tested.add((step, axis))
+    return found
 
 
 def place_on(function: Function, size: str, place: Any) -> str:

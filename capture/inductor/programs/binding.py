@@ -46,6 +46,7 @@ from capture.inductor.programs.places import write_gather, write_pick, write_sto
 from capture.inductor.programs.reductions import write_matmul, write_reduce
 from capture.inductor.programs.repeating import without_repeated_loads
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of
+from capture.inductor.programs.versions import with_versions, write_exist
 from capture.ir.graph import Node
 from capture.ir.op import Strided
 from capture.ir.program import Program, RankedType
@@ -82,6 +83,7 @@ STEPS = {
     "reduce": write_reduce,
     "matmul": write_matmul,
     "call": write_call,
+    "exist": write_exist,
 }
 """Who writes each kind of step."""
 
@@ -112,6 +114,11 @@ class _Kernel:
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
         self.write()
+        chosen = with_versions(chosen, frozenset(self.function.tested))
+        if chosen.program is not self.program:
+            self.program, self.supposed = chosen.program, chosen.supposed
+            self.intervals = Intervals(self.program, *self.known(), self.supposed)
+            self.write()
         settled = self.function.settle()
         if settled:
             self.write(settled)

@@ -219,13 +219,12 @@ class _Carrying:
 
     # before a loop ----------------------------------------------------------------------------------------------
     def may_load(self, head: Block) -> bool:
-        """Whether the element of the first round may be loaded before the loop: every round reads it."""
+        """Whether the element of the first round may be loaded before the loop. It need not be read in that round; the
+        program leaves where there is no such element."""
         if head.name not in self.loops or head.name in self.around or self.home_block.name not in self.loops[head.name]:
             return False
         if self.home_block is head:
             return True
-        backs = [name for name, _ in self.edges[head.name] if name in self.loops[head.name]]
-        is_read = all(self.home_block.name in self.dominators[name] for name in backs)
         return _is_plain(head, self.loops[head.name])
 
     def loaded(self, head: Block, edge: Edge, key: Key) -> Node:

@@ -8,6 +8,7 @@ In: the blocks of a loop. Out: copies of them, in which the jumps back to its he
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from capture.ir.graph import Node, map_nodes
@@ -23,8 +24,15 @@ class Copied:
     values: Mapping[Node, Any]
 
 
-def copied(blocks: Sequence[Block], head: str, name: str, back: Callable[[Jump], Jump]) -> Copied:
-    """``back`` gives what a jump to the head becomes. Blocks come behind those that they have values of."""
+def copied(
+    blocks: Sequence[Block],
+    head: str,
+    name: str,
+    back: Callable[[Jump], Jump],
+    more: Mapping[Node, Mapping[str, Any]] = MappingProxyType({}),
+) -> Copied:
+    """``back`` gives what a jump to the head becomes, ``more`` the parameters that copies of steps have besides. Blocks
+    come behind those that they have values of."""
     names = {block.name: f"{block.name}_{name}" for block in blocks}
     values: dict[Node, Any] = {}
     for block in blocks:
@@ -34,7 +42,7 @@ def copied(blocks: Sequence[Block], head: str, name: str, back: Callable[[Jump],
         mapped = with_values(jump, values)
         return back(mapped) if jump.target == head else replace(mapped, target=names.get(jump.target, jump.target))
 
-    steps = {block.name: tuple(_copy(step, values) for step in block.steps) for block in blocks}
+    steps = {block.name: tuple(_copy(step, values, more.get(step, {})) for step in block.steps) for block in blocks}
     made = tuple(
         Block(names[block.name], tuple(values[node] for node in block.parameters), steps[block.name],
               _end(block.end, moved, values))
@@ -50,8 +58,8 @@ def with_values(value: Any, values: Mapping[Node, Any]) -> Any:
     return map_nodes(value, lambda node: values.get(node, node))
 
 
-def _copy(step: Node, values: dict[Node, Any]) -> Node:
-    values[step] = replace(step, args=with_values(step.args, values))
+def _copy(step: Node, values: dict[Node, Any], more: Mapping[str, Any]) -> Node:
+    values[step] = replace(step, args=with_values(step.args, values), params={**step.params, **more})
     return values[step]  # type: ignore[no-any-return]
 
 

@@ -27,7 +27,9 @@ CHUNK = 1 << 20
 FEW = 64
 """Turns of which nothing is counted: loops around them look at signals."""
 
-SINGLE = frozenset({"number", "scalar", "integer", "map", "load", "store_at", "size", "select", "view", "permute"})
+SINGLE = frozenset(
+    {"number", "scalar", "integer", "map", "load", "store_at", "size", "select", "view", "permute", "exist"}
+)
 """Steps that do not loop themselves."""
 
 

@@ -34,6 +34,7 @@ from capture.inductor.programs.counting import CHUNK, Counted, find_counted
 from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
 from capture.inductor.programs.numbers import Operand
+from capture.inductor.programs.overflows import NAME, find_deferred
 from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, literal_of, number_operand
 from capture.ir.graph import Node
@@ -75,9 +76,11 @@ class Function:
         self.under = ""  # what must hold where a step leaves, besides its own conditions
         self.roots: dict[str, Node] = {}  # ints, by their variables
         self.places: dict[tuple[str, str], str] = {}  # those that the block has: along axes of sizes, and what they are
+        self.tested: set[tuple[Node, int]] = set()  # steps that test a place along an axis
         self.counted = find_counted(program)
         self.bounded = find_bounded(program, intervals)  # the turns that are counted before these loops
         self.chains = find_chains(program, self.counted)  # blocks in which nothing is chosen by a jump
+        self.deferred = find_deferred(program, self.counted, self.chains) - set(supposed)
         self.has_single_loops = has_single_loops(program)
         self.records = find_records(program)
         self.circular = find_circular(program)
@@ -197,6 +200,13 @@ class Function:
             text = " || ".join(conditions)
             self.lines.add(f"if ({f'{self.under} & ({text})' if self.under else text})", "    goto leave;")
 
+    def overflow(self) -> str:
+        """The variable whose sign tells whether an integer has overflowed."""
+        declaration = f"i64 {NAME} = 0;"
+        if declaration not in self.fixed:
+            self.fixed.append(declaration)
+        return NAME
+
     def supposition(self, step: Node) -> str:
         """C of what led to a step that is computed also where control would not have come to it."""
         parts = [f"{'' if holds else '!'}{self.text(condition)}" for condition, holds in self.supposed.get(step, ())]
@@ -304,6 +314,8 @@ class Function:
         counter, bound, end = self.text(counted.counter), self.text(counted.bound), block.end
         assert isinstance(end, Branch)
         with self.lines.block(f"if (!{self.text(end.condition)})"):
+            if any(step in self.deferred for each in counted.blocks for step in self.program.block(each).steps):
+                self.leave_if(f"{self.overflow()} < 0")
             self.jump(block, end.other)
         low, high, step = (counter, bound, "+") if counted.rises else (bound, counter, "-")
         if block.name in self.bounded:
