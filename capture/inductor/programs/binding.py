@@ -45,6 +45,7 @@ from capture.inductor.programs.peeling import with_ends_apart
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
 from capture.inductor.programs.reductions import write_matmul, write_reduce
 from capture.inductor.programs.repeating import without_repeated_loads
+from capture.inductor.programs.tiling import with_tiles
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of
 from capture.inductor.programs.versions import with_versions, write_exist
 from capture.ir.graph import Node
@@ -88,7 +89,7 @@ STEPS = {
 """Who writes each kind of step."""
 
 
-PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores, with_ends_apart)
+PASSES = (without_repeated_loads, with_maps_before_loops, with_whole_masked_stores, with_tiles, with_ends_apart)
 """What is done to a program first."""
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from capture.ir.graph import Node, map_nodes
-from capture.ir.program import Block, Branch, End, Finish, Jump
+from capture.ir.program import Block, Branch, End, Finish, Jump, RankedType
 from capture.records import dataclass, replace
 
 
@@ -36,13 +36,15 @@ def copied(
     names = {block.name: f"{block.name}_{name}" for block in blocks}
     values: dict[Node, Any] = {}
     for block in blocks:
-        values.update((node, replace(node)) for node in block.parameters)
+        values.update((node, replace(node, name=_named(node, name))) for node in block.parameters)
 
     def moved(jump: Jump) -> Jump:
         mapped = with_values(jump, values)
         return back(mapped) if jump.target == head else replace(mapped, target=names.get(jump.target, jump.target))
 
-    steps = {block.name: tuple(_copy(step, values, more.get(step, {})) for step in block.steps) for block in blocks}
+    steps = {
+        block.name: tuple(_copy(step, name, values, more.get(step, {})) for step in block.steps) for block in blocks
+    }
     made = tuple(
         Block(names[block.name], tuple(values[node] for node in block.parameters), steps[block.name],
               _end(block.end, moved, values))
@@ -58,8 +60,14 @@ def with_values(value: Any, values: Mapping[Node, Any]) -> Any:
     return map_nodes(value, lambda node: values.get(node, node))
 
 
-def _copy(step: Node, values: dict[Node, Any], more: Mapping[str, Any]) -> Node:
-    values[step] = replace(step, args=with_values(step.args, values), params={**step.params, **more})
+def _named(node: Node, name: str) -> str:
+    """Arrays have names of their own: they name the memory that they make."""
+    return f"{node.name}_{name}" if isinstance(node.type, RankedType) else node.name
+
+
+def _copy(step: Node, name: str, values: dict[Node, Any], more: Mapping[str, Any]) -> Node:
+    params = {**step.params, **more}
+    values[step] = replace(step, name=_named(step, name), args=with_values(step.args, values), params=params)
     return values[step]  # type: ignore[no-any-return]
 
 
