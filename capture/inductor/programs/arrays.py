@@ -183,14 +183,13 @@ def aligned(function: Function, sizes: Sequence[str], strides: Sequence[str], re
 
 
 def require_fit(function: Function, sizes: Sequence[str], result: Sequence[str]) -> None:
-    """Leave where sizes differ that are not known to be 1."""
-    function.leave_if(
-        *(
-            f"{mine} != {theirs}"
-            for mine, theirs in zip(sizes, result[len(result) - len(sizes) :], strict=True)
-            if mine != "1" and not function.same(mine, theirs)
-        )
-    )
+    """Leave where sizes differ that are not known to be 1; from there on they are known to be alike."""
+    pairs = zip(sizes, result[len(result) - len(sizes) :], strict=True)
+    unlike = [(mine, theirs) for mine, theirs in pairs if mine != "1" and not function.same(mine, theirs)]
+    function.leave_if(*(f"{mine} != {theirs}" for mine, theirs in unlike))
+    for mine, theirs in unlike if not function.under else ():
+        for one, other in ((mine, theirs), (theirs, mine)):
+            function.ranges.add(function.term(one), function.term(other), 0)
 
 
 def common_sizes(function: Function, shapes: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, 
 from capture.inductor.programs.numbers import Operand
 from capture.inductor.programs.overflows import NAME, find_deferred
 from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
+from capture.inductor.programs.together import Together, may_wait
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, literal_of, number_operand
 from capture.ir.graph import Node
 from capture.ir.program import ANY, Block, Branch, Finish, Jump, Leave, Program, RankedType
@@ -84,6 +85,7 @@ class Function:
         self.has_single_loops = has_single_loops(program)
         self.records = find_records(program)
         self.circular = find_circular(program)
+        self.together: Together | None = None  # array-valued steps that are not written yet
         self.limits: dict[str, str] = {}  # of counted loops, where they have one
         self.settled = settled or {}
         self.size_moves: dict[str, set[str]] = {}  # what jumps give to sizes and strides of parameters
@@ -254,11 +256,21 @@ class Function:
             self.ranges.enter(block)
             self.intervals.enter(block)
             for step in block.steps:
+                if self.together is not None and not may_wait(self.together, step):
+                    self.settle_together()
                 self.tell(step)
                 self.under = self.supposition(step)
                 self.steps[step.target](self, step)
             self.under = ""
+            self.settle_together()
             self.end(block, finish, behind[0].name if behind else "")
+
+    def settle_together(self) -> None:
+        """Write the steps that wait; their arrays are in memory from here on."""
+        group, self.together = self.together, None
+        if group is not None:
+            group.write(self, group.outputs)
+            self.arrays.update(group.waiting)
 
     def declare_parameters(self, block: Block) -> None:
         for node in block.parameters:

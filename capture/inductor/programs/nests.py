@@ -29,6 +29,7 @@ from capture.inductor.programs.elements import Elements, shorten
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
+from capture.inductor.programs.together import join
 from capture.inductor.programs.values import Array, offset, variable_type
 from capture.inductor.vocabulary import ANY_NAN, INTEGER
 from capture.ir.graph import Node
@@ -138,12 +139,19 @@ def loop_order(target: Array) -> list[int]:
 
 def compute(function: Function, target: Array, value: Any) -> None:
     """Write an array, or a number or scalar of the target's dtype, into all of ``target``."""
-    nest = Nest(function, target.sizes)
-    element = nest.elements.builder.cast(nest.value(value), target.dtype)
-    nest.expect(element)
-    with nest.loops(loop_order(target)):
-        text = nest.elements.text(element)
-        function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = {text};")
+    compute_all(function, [(target, value)])
+
+
+def compute_all(function: Function, outputs: Sequence[tuple[Array, Any]]) -> None:
+    """The same of several targets that are alike."""
+    first = outputs[0][0]
+    nest = Nest(function, first.sizes)
+    elements = [nest.elements.builder.cast(nest.value(value), target.dtype) for target, value in outputs]
+    nest.expect(*elements)
+    with nest.loops(loop_order(first)):
+        texts = [nest.elements.text(element) for element in elements]  # all is read before anything is written
+        for (target, _), text in zip(outputs, texts, strict=True):
+            function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = {text};")
     nest.settle()
 
 
@@ -154,8 +162,7 @@ def write_array_map(function: Function, step: Node) -> None:
     function.arrays[step] = expression
     if step not in function.delayed:
         target = make(function, step.name, step.name, step.type.dtype, sizes, checked=False)
-        compute(function, target, step)
-        function.arrays[step] = target
+        join(function, compute_all, target, step, loop_order(target))
 
 
 def write_scalar_map(function: Function, step: Node) -> None:
@@ -186,6 +193,7 @@ def write_store(function: Function, step: Node) -> None:
     node, value = step.args
     target = function.in_memory(node)
     if not is_array(value):
+        function.settle_together()
         fill(function, target, value)
         return
     sizes = function.sizes(value)
@@ -193,7 +201,12 @@ def write_store(function: Function, step: Node) -> None:
     if extra > 0:
         raise BackendError("a value with more axes than what it is written to")
     require_fit(function, sizes, target.sizes)
-    if _reads_elsewhere(function, value, node, target):
+    is_elsewhere = _reads_elsewhere(function, value, node, target)
+    if not is_elsewhere and sizes == target.sizes:
+        join(function, compute_all, target, value, loop_order(target), node)
+        return
+    function.settle_together()
+    if is_elsewhere:
         aside = make(function, f"{node.name} aside", "aside", target.dtype, target.sizes, checked=False)
         compute(function, aside, value)
         _move(function, target, aside)
