@@ -21,7 +21,8 @@ has one word per entry of ``Plan.flags``; a kernel ORs the ``FLAG_*`` bits of wh
 A kernel assumes nothing about the floating-point status on entry (the executor clears it). A unit whose kernels may
 run for long exports ``int (*capture_poll)(void)``, which the executor sets: it looks at signals; one whose kernels need
 memory of a size that they find out ``capture_take`` and ``capture_give``: the executor's blocks; one whose programs
-call functions of Python has ``capture_call``, and ``capture_functions`` for the plan's.
+call functions of Python has ``capture_call``, and ``capture_functions`` for the plan's; one whose programs share out
+work over threads has ``capture_share``.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@
  *   kernels.c   steps that run kernels
  *   externs.c   steps that call Python
  *   pool.c      threads
+ *   shares.c    what programs share out over them
  *   memory.c    blocks of data, and their recycling
  *   flags.c     floating-point status, errstate and warning filters
  *   module.c    what Python sees of it
@@ -122,6 +123,7 @@ typedef struct {
     int32_t arena_bytes;
     int share_ns; /* work from which on a thread gets some of it */
     bool writes;
+    bool shares; /* whether programs share parts of their work out */
     void *library;
     void *memory; /* list of what the pointers above point to */
 } Program;
@@ -178,7 +180,7 @@ cache_lines(size_t bytes)
 
 /* ------------------------------------------------------------------ kernels.c */
 
-/* What kernels that may run for long call now and then, without the GIL: look at signals. Not zero: an exception is set,
+/* Without the GIL: look at signals. Not zero: an exception is set,
  * and the kernel is to end. */
 int poll_signals(void);
 /* Run the kernels of a row of steps. */
@@ -202,9 +204,14 @@ Outcome run_extern(const Program *program, Frame *frame, const Step *step);
 
 #define MAX_THREADS 64
 
-/* One kernel over its whole extent, about to be shared out. */
+/* A piece of a program; not zero: the program leaves. */
+typedef int (*Part)(void *context, int64_t begin, int64_t end);
+
+/* One kernel over its whole extent, or a range of a program's, about to be shared out. */
 typedef struct {
     Kernel kernel;
+    Part part; /* instead of a kernel, with its context */
+    void *context;
     char *const *buffers;
     const int64_t *numbers;
     int64_t begin, end, grain;
@@ -223,6 +230,24 @@ int pool_reserve(const Work *work, int limit);
 void pool_run(const Work *work, int threads);
 void pool_release(void);
 int pool_size(void);
+/* The same for the parts of a program; what they raise is in the status of the caller. 0: all are done; 1: one of them
+ * left, the others then ended as soon as they looked; 2: the handler of a signal has raised. */
+int pool_run_parts(const Work *work, int threads);
+/* What programs call now and then: whether they are to end, since a signal's handler has raised or a part has left. */
+int pool_poll(void);
+/* From how many nanoseconds of work on sleeping threads are woken; gives what it was. */
+int64_t pool_set_waking(int64_t nanoseconds);
+
+/* ------------------------------------------------------------------ shares.c: parts of programs */
+
+/* Let the programs that this thread is about to run have so many threads. */
+void shares_allow(int threads, int64_t share_ns);
+/* What programs call: run a part over 0 <= i < count on several threads. -1: there are none, nothing has been done;
+ * 1: the program leaves; 2: it is interrupted, an exception is set. */
+typedef int (*share_out_type)(Part part, void *context, int64_t count, int64_t grain, int64_t nanoseconds);
+int share_out(Part part, void *context, int64_t count, int64_t grain, int64_t nanoseconds);
+/* How often something has been shared out in this process. */
+unsigned long long shares_count(void);
 
 /* ------------------------------------------------------------------ memory.c: blocks */
 
@@ -294,6 +319,8 @@ Outcome settle_flags(Executor *executor, Frame *frame);
 
 typedef unsigned int FpStatus;
 
+static inline FpStatus fp_now(void) { return _mm_getcsr(); }
+
 /* Clear what is raised; gives the status as it was. */
 static inline FpStatus
 fp_clear(void)
@@ -312,9 +339,26 @@ fp_restore(FpStatus status)
         _mm_setcsr(status);
     }
 }
+
+/* Raise what another thread has raised. */
+static inline void
+fp_join(FpStatus other)
+{
+    if (other & STATUS_RAISED) {
+        _mm_setcsr(_mm_getcsr() | (other & STATUS_RAISED));
+    }
+}
 #else
 
 typedef fexcept_t FpStatus;
+
+static inline FpStatus
+fp_now(void)
+{
+    FpStatus status;
+    fegetexceptflag(&status, FE_ALL_EXCEPT);
+    return status;
+}
 
 static inline FpStatus
 fp_clear(void)
@@ -326,6 +370,13 @@ fp_clear(void)
 }
 
 static inline void fp_restore(FpStatus status) { fesetexceptflag(&status, FE_ALL_EXCEPT); }
+
+static inline void
+fp_join(FpStatus other)
+{
+    FpStatus joined = fp_now() | other;
+    fesetexceptflag(&joined, FE_ALL_EXCEPT);
+}
 #endif
 
 #pragma GCC visibility pop

@@ -144,6 +144,9 @@ Outcome
 run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *last)
 {
     Outcome outcome = DONE;
+    if (self->program.shares) {
+        shares_allow(self->threads, self->program.share_ns);
+    }
     for (const Step *step = first, *next; step < last && outcome == DONE; step = next) {
         int64_t nanoseconds = estimate(frame, step), more;
         next = step + 1;

@@ -22,6 +22,22 @@ worker_count(PyObject *module, PyObject *unused)
     return PyLong_FromLong(pool_size());
 }
 
+static PyObject *
+share_count(PyObject *module, PyObject *unused)
+{
+    return PyLong_FromUnsignedLongLong(shares_count());
+}
+
+static PyObject *
+set_waking(PyObject *module, PyObject *nanoseconds)
+{
+    long long wanted = PyLong_AsLongLong(nanoseconds);
+    if (wanted == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    return PyLong_FromLongLong(pool_set_waking(wanted));
+}
+
 /* What `ufunc._get_strided_loop` fills in; NumPy names the capsule after the version that introduced it. */
 typedef struct {
     void *loop, *context, *auxiliary;
@@ -52,6 +68,8 @@ static PyMethodDef methods[] = {
     {"loop_addresses", loop_addresses, METH_O, "Function, context and auxiliary data of an inner loop of NumPy's."},
     {"memory", memory_statistics, METH_NOARGS, "What waits in the pool of blocks, and how often it helped."},
     {"set_memory_limit", memory_set_limit, METH_O, "Bound the bytes that wait in the pool; gives the old bound."},
+    {"share_count", share_count, METH_NOARGS, "How often programs have shared work out over threads."},
+    {"set_waking", set_waking, METH_O, "Nanoseconds of work from which on threads are woken; gives the old number."},
     {"worker_count", worker_count, METH_NOARGS, "How many threads have been started."},
     {NULL},
 };

@@ -27,7 +27,7 @@
 
 #define SPIN_NS 50000       /* how long a worker looks for the next offer */
 #define WAIT_PAUSES 4000    /* how long the caller spins for a worker's last chunk before it yields */
-#define COLD_SHARE_NS 25000 /* work per thread, since the last pause, that pays for waking it */
+#define POLL_PAUSES 100000  /* how often the caller yields before it looks at signals */
 #define CHUNK_MIN_NS 4000
 #define CHUNK_MAX_NS 200000
 #define CHUNKS_PER_SHARE 8
@@ -48,6 +48,9 @@ static Worker workers[MAX_THREADS - 1];
 static int worker_count;
 static atomic_flag taken = ATOMIC_FLAG_INIT;
 
+/* Work per thread, since the last pause, that pays for waking it. */
+static int64_t cold_share_ns = 25000;
+
 /* How much work there has been since workers last had time to fall asleep, and until when it lasts; estimates. */
 static int64_t streak_ns, streak_end;
 
@@ -57,9 +60,15 @@ static struct {
     int64_t chunk;
     int share_count;
     FpStatus status;
+    _Atomic uint32_t raised; /* by the parts of workers */
+    atomic_bool given_up;    /* a part has left, or a signal's handler has raised */
+    bool interrupted;        /* that of the caller */
     Worker *helpers[MAX_THREADS - 1];
     Share shares[MAX_THREADS];
 } region;
+
+/* Whether this thread runs parts of a program in the region: as its caller, or as a worker. */
+static _Thread_local enum { NO_PARTS, PARTS_OF_CALLER, PARTS_OF_WORKER } runs;
 
 static inline void
 relax(void)
@@ -86,6 +95,25 @@ futex(_Atomic uint32_t *word, int operation, uint32_t value)
 }
 
 /* ------------------------------------------------------------------ what every thread does */
+
+static void
+run_parts(int own)
+{
+    const Work *work = &region.work;
+    runs = own == 0 ? PARTS_OF_CALLER : PARTS_OF_WORKER;
+    for (int i = 0; i < region.share_count; i++) {
+        Share *share = &region.shares[(own + i) % region.share_count];
+        int64_t begin;
+        while (!atomic_load_explicit(&region.given_up, memory_order_relaxed) &&
+               (begin = atomic_fetch_add_explicit(&share->next, region.chunk, memory_order_relaxed)) < share->end) {
+            int64_t end = share->end - begin < region.chunk ? share->end : begin + region.chunk;
+            if (work->part(work->context, begin, end) != 0) {
+                atomic_store(&region.given_up, true);
+            }
+        }
+    }
+    runs = NO_PARTS;
+}
 
 static void
 run_shares(int own)
@@ -144,7 +172,14 @@ worker_main(void *argument)
     for (;;) {
         wait_for_offer(self);
         fp_restore(region.status); /* rounding and denormals as the caller has them */
-        run_shares(self->index);
+        if (region.work.part != NULL) {
+            fp_clear();
+            run_parts(self->index);
+            atomic_fetch_or(&region.raised, (uint32_t)fp_now());
+        }
+        else {
+            run_shares(self->index);
+        }
         atomic_store_explicit(&self->state, IDLE, memory_order_release);
     }
     return NULL;
@@ -190,8 +225,8 @@ worth_waking(int64_t nanoseconds)
         streak_ns = 0;
     }
     streak_end = time + least(nanoseconds, 1000000000);
-    streak_ns += least(nanoseconds, MAX_THREADS * COLD_SHARE_NS);
-    return streak_ns / COLD_SHARE_NS;
+    streak_ns += least(nanoseconds, MAX_THREADS * cold_share_ns);
+    return streak_ns / cold_share_ns;
 }
 
 int
@@ -247,20 +282,46 @@ offer(Worker *worker, int index)
     }
 }
 
-/* Withdraw the offer, or wait until the worker that took it is done. */
+/* Signals are for the caller: the thread that has called the program. What a handler runs is no part of it. */
+static bool
+look_at_signals(void)
+{
+    int as = runs;
+    runs = NO_PARTS;
+    bool raised = poll_signals() != 0;
+    runs = as;
+    if (raised) {
+        region.interrupted = true;
+        atomic_store(&region.given_up, true);
+    }
+    return raised;
+}
+
+int
+pool_poll(void)
+{
+    if (runs == NO_PARTS) {
+        return poll_signals();
+    }
+    return atomic_load(&region.given_up) || (runs == PARTS_OF_CALLER && look_at_signals());
+}
+
+/* Withdraw the offer, or wait until the worker that took it is done; ``looks``: at signals meanwhile. */
 static void
-settle(Worker *worker)
+settle(Worker *worker, bool looks)
 {
     uint32_t expected = OFFERED;
     if (atomic_compare_exchange_strong(&worker->state, &expected, IDLE)) {
         return;
     }
-    for (int pauses = 0; atomic_load_explicit(&worker->state, memory_order_acquire) == RUNNING; pauses++) {
+    for (int64_t pauses = 0; atomic_load_explicit(&worker->state, memory_order_acquire) == RUNNING; pauses++) {
         if (pauses < WAIT_PAUSES) {
             relax();
+            continue;
         }
-        else {
-            sched_yield();
+        sched_yield();
+        if (looks && !region.interrupted && pauses % POLL_PAUSES == 0) {
+            look_at_signals();
         }
     }
 }
@@ -276,9 +337,39 @@ pool_run(const Work *work, int threads)
     }
     run_shares(0);
     for (int i = 0; i < threads - 1; i++) {
-        settle(region.helpers[i]);
+        settle(region.helpers[i], false);
     }
     pool_release();
+}
+
+int
+pool_run_parts(const Work *work, int threads)
+{
+    region.work = *work;
+    region.status = fp_now();
+    region.interrupted = false;
+    atomic_store(&region.raised, 0);
+    atomic_store(&region.given_up, false);
+    cut_shares(work, threads);
+    for (int i = 0; i < threads - 1; i++) {
+        offer(region.helpers[i], i + 1);
+    }
+    run_parts(0);
+    for (int i = 0; i < threads - 1; i++) {
+        settle(region.helpers[i], true);
+    }
+    fp_join((FpStatus)atomic_load(&region.raised));
+    int outcome = region.interrupted ? 2 : atomic_load(&region.given_up);
+    pool_release();
+    return outcome;
+}
+
+int64_t
+pool_set_waking(int64_t nanoseconds)
+{
+    int64_t before = cold_share_ns;
+    cold_share_ns = nanoseconds < 1 ? 1 : nanoseconds;
+    return before;
 }
 
 int

@@ -304,8 +304,10 @@ parse_program(Program *program, PyObject *encoded)
 
 /* Set the unit's pointers to what its kernels may call. */
 static void
-lend_services(void *library)
+lend_services(Program *program)
 {
+    void *library = program->library;
+    share_out_type *share = (share_out_type *)dlsym(library, "capture_share");
     int (**poll)(void) = (int (**)(void))dlsym(library, "capture_poll");
     char *(**take)(size_t) = (char *(**)(size_t))dlsym(library, "capture_take");
     void (**give)(char *) = (void (**)(char *))dlsym(library, "capture_give");
@@ -314,7 +316,11 @@ lend_services(void *library)
         *call = call_function;
     }
     if (poll != NULL) {
-        *poll = poll_signals;
+        *poll = pool_poll;
+    }
+    if (share != NULL) {
+        *share = share_out;
+        program->shares = true;
     }
     if (take != NULL && give != NULL) {
         *take = block_take;
@@ -331,7 +337,7 @@ program_load(Program *program, PyObject *encoded, const char *path)
         PyErr_Format(PyExc_OSError, "%s", dlerror());
         return -1;
     }
-    lend_services(program->library);
+    lend_services(program);
     return parse_program(program, encoded);
 }
 

@@ -137,7 +137,7 @@ class _Kernel:
         return numbers, sizes
 
     def write(self, settled: Mapping[str, str] | None = None) -> None:
-        self.function = Function(self.program, self.unit, STEPS, self.intervals, self.supposed, settled)
+        self.function = Function(self.program, self.unit, STEPS, self.intervals, self.supposed, settled, self.name)
         self.function.needed = find_needed(self.program, frozenset(self.bound.results))
         self.head = Lines()
         self.head.depth = 1
@@ -173,6 +173,7 @@ class _Kernel:
         inner = f"{self.name}_on_arrays"
         return "\n".join(
             [
+                *(f"{part}\n" for part in self.function.parts),
                 *self.title(),
                 f'__attribute__((noinline, optimize("{self.optimizing()}")))',
                 *wrapped(f"static void {inner}(", ["char *const *buffers", "const i64 *numbers", *parameters], ")"),
@@ -225,6 +226,7 @@ class _Kernel:
             self.function.texts[parameter] = literal_of(given, parameter.type)
         elif not isinstance(parameter.type, RankedType):
             name = self.function.fresh(parameter.name)
+            self.function.given[name] = c_type(parameter.type)
             pointer = self.pointer(place.memory, place.view.offset)
             self.head.add(f"const {c_type(parameter.type)} {name} = *{pointer};")
             self.function.texts[parameter] = name
@@ -244,6 +246,7 @@ class _Kernel:
         """An array over a buffer of the plan; its elements are those of the memory, or parts of complex ones."""
         fresh = self.function.fresh(name)
         self.pointers[fresh] = C_ELEMENTS[dtype], self.pointer(memory, view.offset, dtype)
+        self.function.given[fresh] = f"{C_ELEMENTS[dtype]} *"
         sizes = tuple(self.size(f"{fresh}_n{axis}", size) for axis, size in enumerate(view.shape))
         strides = tuple(self.size(f"{fresh}_s{axis}", size) for axis, size in enumerate(view.strides))
         return Array(dtype, fresh, sizes, strides, f"(char *){fresh}", f"(char *){fresh}")
@@ -255,6 +258,7 @@ class _Kernel:
         if text.isidentifier():
             return text
         self.head.add(f"const i64 {name} = {text};")
+        self.function.given[name] = "i64"
         return name
 
     def pointer(self, memory: Memory, start: Size, dtype: np.dtype | None = None) -> str:

@@ -57,7 +57,12 @@ class Function:
         intervals: Intervals,
         supposed: Mapping[Node, Sequence[Supposition]],
         settled: Mapping[str, str] | None = None,
+        name: str = "program",
     ) -> None:
+        self.name = name
+        self.shares = True  # whether loops over many elements may be shared out over threads
+        self.parts: list[str] = []  # functions of what is shared out
+        self.given: dict[str, str] = {}  # by name, the C types of what whoever calls the function gives it
         self.program, self.unit, self.steps = program, unit, steps
         self.count = 0
         self.lines = Lines()
@@ -91,6 +96,7 @@ class Function:
         self.size_moves: dict[str, set[str]] = {}  # what jumps give to sizes and strides of parameters
         self.needed: frozenset[Node] = frozenset()
         self.fixed_names: list[str] = []
+        self.fixed_types: dict[str, str] = {}
         self.fixed: list[str] = []  # declarations of arrays of known sizes
         self.rings: list[tuple[str, str, int]] = []  # blocks that are made: names of block and room, how many
         self.order = {block.name: number for number, block in enumerate(program.blocks)}
@@ -111,6 +117,16 @@ class Function:
         fresh = self.fresh(name)
         self.variables[fresh] = ctype
         return fresh
+
+    def type_of(self, name: str) -> str:
+        """The C type of a variable that a part of the function may be given; "" of what is none."""
+        for types in (self.variables, self.given, self.fixed_types):
+            if name in types:
+                return types[name]
+        hidden = next((text for text, each in self.hidden.items() if each == name), "")
+        if hidden:
+            return hidden.partition(" {}")[0]
+        return "i64" if name in self.unit.number_reads or (name == "no_bits" and self.opaque) else ""
 
     def text(self, value: Any, type: Any = None) -> str:
         """C of a number or scalar."""

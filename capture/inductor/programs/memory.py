@@ -65,6 +65,7 @@ def _block(
         if isinstance(count, int) and count * dtype.itemsize <= SMALL:
             pointer = function.fresh(name)
             function.fixed_names.append(pointer)
+            function.fixed_types[pointer] = f"{ctype} *"
             function.fixed.append(f"{ctype} {pointer}[{max(count, 1)}] __attribute__((aligned(64)));")
             return pointer, f"(char *){pointer}"
     if checked:

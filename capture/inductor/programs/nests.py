@@ -29,6 +29,7 @@ from capture.inductor.programs.elements import Elements, shorten
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
+from capture.inductor.programs.sharing import Share, close_region, open_region
 from capture.inductor.programs.together import join
 from capture.inductor.programs.values import Array, offset, variable_type
 from capture.inductor.vocabulary import ANY_NAN, INTEGER
@@ -85,15 +86,18 @@ class Nest:
             self.function.lines.add(f"{self.elements.suspect_name} = 0;")
 
     @contextmanager
-    def loops(self, order: Sequence[int], clauses: str = "", simd: bool = True, last: tuple[str, str] | None = None
-              ) -> Iterator[None]:  # fmt: skip
+    def loops(self, order: Sequence[int], clauses: str = "", simd: bool = True, last: tuple[str, str] | None = None,
+              share: Share | None = None) -> Iterator[None]:  # fmt: skip
         """Loops over the axes in this order, outermost first; ``last`` are the bounds of the innermost one."""
         function = self.function
         order = [axis for axis in order if self.sizes[axis] != "1"]
+        region = open_region(function, self.sizes, order, share)
         with ExitStack() as stack:
             for number, axis in enumerate(order):
                 innermost = number == len(order) - 1
                 begin, end = last if last and innermost else ("0", self.sizes[axis])
+                if region is not None and axis == region.axis:
+                    begin, end = region.begin, region.end
                 mark = len(function.lines.lines)
                 place = self.places[axis]
                 stack.enter_context(function.lines.block(f"for (i64 {place} = {begin}; {place} < {end}; {place}++)"))
@@ -106,6 +110,8 @@ class Nest:
                 found += f" reduction(|:{self.elements.suspect_name})"
             indent = "    " * (function.lines.depth + len(order) - 1)
             function.lines.lines.insert(mark, f"{indent}#pragma omp simd{found}")
+        if region is not None:
+            close_region(function, region, self.elements.suspect_name)
         self.spend()
 
     def spend(self) -> None:
@@ -114,6 +120,14 @@ class Nest:
         if text:
             self.function.loops = True
             self.function.lines.add(f"budget -= {text};")
+
+    def share(self, written: int, cut: Sequence[int] | None = None, within: Sequence[int] = ()) -> Share:
+        """That the loops may be shared out, with a guess at what an element costs that is read, computed and
+        ``written`` (bytes)."""
+        values = self.elements.builder.values
+        read = sum(value.dtype.itemsize for value in values if value.op == "given")
+        time = 0.02 + 0.02 * read + sum(value.cost for value in values) + 0.03 * written
+        return Share(time, None if cut is None else tuple(cut), tuple(within))
 
     def settle(self) -> None:
         """After the loops: leave where an operation has raised something."""
@@ -148,7 +162,8 @@ def compute_all(function: Function, outputs: Sequence[tuple[Array, Any]]) -> Non
     nest = Nest(function, first.sizes)
     elements = [nest.elements.builder.cast(nest.value(value), target.dtype) for target, value in outputs]
     nest.expect(*elements)
-    with nest.loops(loop_order(first)):
+    written = sum(target.dtype.itemsize for target, _ in outputs)
+    with nest.loops(loop_order(first), share=nest.share(written)):
         texts = [nest.elements.text(element) for element in elements]  # all is read before anything is written
         for (target, _), text in zip(outputs, texts, strict=True):
             function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = {text};")
@@ -219,14 +234,15 @@ def fill(function: Function, target: Array, value: Any) -> None:
     with function.lines.block():
         function.lines.add(f"const {variable_type(target.dtype)} fill = {converted(function, value, target.dtype)};")
         nest = Nest(function, target.sizes)
-        with nest.loops(loop_order(target)):
+        function.given["fill"] = variable_type(target.dtype)
+        with nest.loops(loop_order(target), share=nest.share(target.dtype.itemsize)):
             function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = fill;")
 
 
 def _move(function: Function, target: Array, source: Array) -> None:
     nest = Nest(function, target.sizes)
     strides = aligned(function, source.sizes, source.strides, target.sizes)
-    with nest.loops(loop_order(target)):
+    with nest.loops(loop_order(target), share=nest.share(2 * target.dtype.itemsize)):
         function.lines.add(
             f"{target.pointer}[{offset(nest.places, target.strides)}] = "
             f"{source.pointer}[{offset(nest.places, strides)}];"

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
+from capture.inductor.loops import GATHERED
 from capture.inductor.programs.accesses import converted
 from capture.inductor.programs.arrays import aligned, require_fit
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest
+from capture.inductor.programs.sharing import Share
 from capture.inductor.programs.values import Array, any_literal, offset, variable_type
 from capture.inductor.vocabulary import CELLS, cast_text
 from capture.ir.graph import Node
@@ -29,7 +31,7 @@ def write_gather(function: Function, step: Node) -> None:
     target = make(function, step.name, step.name, step.type.dtype, sizes, checked=False)
     nest = Nest(function, sizes)
     count = len(places.sizes)
-    with nest.loops(range(len(sizes)), simd=False):
+    with nest.loops(range(len(sizes)), simd=False, share=Share(GATHERED)):
         at = _place(function, array, places, nest.places[:count])
         element = array.element([at, *nest.places[count:]])
         function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = {element};")
@@ -106,10 +108,12 @@ def write_store_picked(function: Function, step: Node) -> None:
                 given = _cast(f"*{given.pointer}", given.dtype, array.dtype)
             _require_same(function, mask, array.sizes[: len(mask.sizes)])
             function.lines.add(f"const {variable_type(array.dtype)} fill = {given};")
+            function.given["fill"] = variable_type(array.dtype)
             text, following = "fill", []
         nest = Nest(function, array.sizes)
         chosen = f"if ({mask.element(nest.places[: len(mask.sizes)])})"
-        with nest.loops(range(len(array.sizes)), simd=not following), function.lines.block(chosen):
+        share = None if following else nest.share(array.dtype.itemsize)
+        with nest.loops(range(len(array.sizes)), simd=not following, share=share), function.lines.block(chosen):
             function.lines.add(f"{array.element(nest.places)} = {text};", *following)
 
 
@@ -122,7 +126,8 @@ def _store_where(function: Function, array: Array, mask: Array, value: Node) -> 
     element = nest.elements.builder.cast(nest.value(value), array.dtype)
     nest.expect(element)
     chosen = f"if ({mask.element(nest.places)})"
-    with nest.loops(range(len(array.sizes)), simd=False), function.lines.block(chosen):
+    share = nest.share(array.dtype.itemsize)
+    with nest.loops(range(len(array.sizes)), simd=False, share=share), function.lines.block(chosen):
         function.lines.add(f"{array.element(nest.places)} = {nest.elements.text(element)};")
     nest.settle()
 

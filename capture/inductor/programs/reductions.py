@@ -7,7 +7,8 @@ is made of maps; long sums of floats are sums of blocks that are added in pairs 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest, fill
-from capture.inductor.programs.values import Array, offset
+from capture.inductor.programs.sharing import Share, close_region, open_region
+from capture.inductor.programs.values import Array, grouped, offset
 from capture.inductor.vocabulary import C_TYPES, CELLS, cell
 from capture.ir import op as ops
 from capture.ir.graph import Node
@@ -92,7 +94,7 @@ class _Reduction:
         last = len(self.sizes) - 1
         self.nest.expect(self.element)
         if last in self.axes or self.finds_place:
-            with self.outer_loops(self.kept):
+            with self.nest.loops(self.kept, simd=False, share=self.nest.share(0, within=self.axes)):
                 self.into(place)
         else:
             self.along_kept(target, place)
@@ -119,7 +121,7 @@ class _Reduction:
     def along_kept(self, target: Array, place: str) -> None:
         """Rows are combined with the row of results, one after the other."""
         fill(self.function, target, np.array(_identity(self.name, self.dtype), self.dtype)[()])
-        with self.nest.loops([*self.axes, *self.kept]):
+        with self.nest.loops([*self.axes, *self.kept], share=self.nest.share(self.dtype.itemsize, cut=self.kept)):
             for element, cell in self.cells(place):
                 text = self.nest.elements.text(element)
                 self.function.lines.add(f"{cell} = {self.next(cell, text)};")
@@ -264,6 +266,9 @@ waits for these writes to come to memory."""
 LONG = 64
 """Elements from which on a sum of products is worth a call."""
 
+PRODUCT_TIME = 0.15
+"""Nanoseconds that one of the products of a sum is taken for."""
+
 _DOT = """\
 /* A long sum of products, in four vectors: one would wait for itself. */
 typedef {T} {T}_vector __attribute__((vector_size(32), aligned(sizeof({T}))));
@@ -382,20 +387,43 @@ class _Product:
     def loop(self, place: str, size: str) -> Any:
         return self.function.lines.block(f"for (i64 {place} = 0; {place} < {size}; {place}++)")
 
+    @contextmanager
+    def each_row(self) -> Iterator[None]:
+        """A loop over the rows, which may be shared out over threads."""
+        sizes = self.rows or "1", self.columns or "1", self.inner
+        share = Share(PRODUCT_TIME, within=(1, 2)) if self.rows else None
+        region = open_region(self.function, sizes, (0,), share)
+        begin, end = (region.begin, region.end) if region else ("0", sizes[0])
+        with self.function.lines.block(f"for (i64 row = {begin}; row < {end}; row++)"):
+            yield
+        if region:
+            close_region(self.function, region)
+
     def by_dots(self, target: Array) -> None:
         if self.is_long and self.rows and not self.columns and target.strides == ("1",):
             self.help({"2_dots": _DOTS})
             with self.function.lines.block(f"if ({self.inner} >= {LONG})"):
-                first = f"{target.pointer}, {self.left.pointer}, {self.left.strides[0]}, {self.right.pointer}"
-                self.function.lines.add(f"dots_{self.ctype}({first}, {self.rows}, {self.inner});")
+                self.dots(target)
                 self.spend(self.inner, self.rows)
             with self.function.lines.block("else"):
                 self.by_single_dots(target)
         else:
             self.by_single_dots(target)
 
+    def dots(self, target: Array) -> None:
+        """Four rows at a time; a part of the rows for each thread."""
+        share = Share(PRODUCT_TIME, within=(1,))
+        region = open_region(self.function, (self.rows, self.inner), (0,), share, grain=4)
+        begin, end = (region.begin, region.end) if region else ("0", self.rows)
+        step = self.left.strides[0]
+        to, first = (f"{target.pointer} + {begin}", f"{self.left.pointer} + {begin} * {grouped(step)}")
+        arguments = f"{to}, {first}, {step}, {self.right.pointer}, {end} - {begin}, {self.inner}"
+        self.function.lines.add(f"dots_{self.ctype}({arguments});")
+        if region:
+            close_region(self.function, region)
+
     def by_single_dots(self, target: Array) -> None:
-        with self.loop("row", self.rows or "1"), self.loop("column", self.columns or "1"):
+        with self.each_row(), self.loop("column", self.columns or "1"):
             places = (["row"] if self.rows else []) + (["column"] if self.columns else [])
             self.dot(target.element(places), "row", "column")
 
@@ -416,7 +444,7 @@ class _Product:
     def by_rows(self, target: Array) -> None:
         """Rows of the right operand, each times a number, are added to a row of results."""
         lines = self.function.lines
-        with self.loop("row", self.rows or "1"):
+        with self.each_row():
             first = target.element(["row", "0"] if self.rows else ["0"])
             lines.add(f"{self.ctype} *line = &{first};", "#pragma omp simd")
             with self.loop("column", self.columns):
