@@ -10,6 +10,7 @@ In: a loop node and the memory of its operands and results. Out: the kernel's te
 * ``accesses``  elements read and written at places that are computed
 * ``values``    what a value is in C
 * ``sharing``   loops over many elements, shared out over threads
+* ``rounds``    loops whose rounds have nothing to do with each other, which ``sharing_rounds`` shares out
 
 A kernel touches no memory but its own, so that it may *leave* at any time: where Python or NumPy would raise, warn or
 give what C does not hold. The call is then given up, and the code runs as plain Python from its start.

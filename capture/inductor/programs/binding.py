@@ -175,7 +175,7 @@ class _Kernel:
             [
                 *(f"{part}\n" for part in self.function.parts),
                 *self.title(),
-                f'__attribute__((noinline, optimize("{self.optimizing()}")))',
+                f'__attribute__((noinline, optimize("{self.function.optimizing()}")))',
                 *wrapped(f"static void {inner}(", ["char *const *buffers", "const i64 *numbers", *parameters], ")"),
                 "{",
                 "    u8 status;",
@@ -191,12 +191,6 @@ class _Kernel:
                 "}",
             ]
         )
-
-    def optimizing(self) -> str:
-        """How a compiler is to make the function. Loops of single elements have several rounds in a turn, and elements
-        side by side are no vectors there: what a round has just written in parts waits long to be read as a whole."""
-        single = ("no-tree-slp-vectorize", "unroll-loops") if self.function.has_single_loops else ()
-        return ",".join(("O3", "trapping-math", *single))
 
     def keep_arrays(self) -> list[str]:
         """What is written is written, read or not: NumPy may warn of it."""

@@ -36,6 +36,8 @@ from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, 
 from capture.inductor.programs.numbers import Operand
 from capture.inductor.programs.overflows import NAME, find_deferred
 from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
+from capture.inductor.programs.rounds import find_rounds
+from capture.inductor.programs.sharing_rounds import SharedLoop
 from capture.inductor.programs.together import Together, may_wait
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, literal_of, number_operand
 from capture.ir.graph import Node
@@ -88,6 +90,8 @@ class Function:
         self.chains = find_chains(program, self.counted)  # blocks in which nothing is chosen by a jump
         self.deferred = find_deferred(program, self.counted, self.chains) - set(supposed)
         self.has_single_loops = has_single_loops(program)
+        self.rounds = find_rounds(program, self.owners)  # loops that may be shared out, by their first blocks
+        self.sharing: SharedLoop | None = None  # the one that is being written
         self.records = find_records(program)
         self.circular = find_circular(program)
         self.together: Together | None = None  # array-valued steps that are not written yet
@@ -97,6 +101,7 @@ class Function:
         self.needed: frozenset[Node] = frozenset()
         self.fixed_names: list[str] = []
         self.fixed_types: dict[str, str] = {}
+        self.fixed_homes: dict[str, str] = {}  # the blocks in which they are made
         self.fixed: list[str] = []  # declarations of arrays of known sizes
         self.rings: list[tuple[str, str, int]] = []  # blocks that are made: names of block and room, how many
         self.order = {block.name: number for number, block in enumerate(program.blocks)}
@@ -254,6 +259,10 @@ class Function:
         kept: dict[str, tuple[dict[Any, Array], dict[tuple[str, str], str]]] = {}
         for number, block in enumerate(self.program.blocks):
             behind = self.program.blocks[number + 1 : number + 2]
+            if block.name in self.rounds:
+                self.sharing = SharedLoop(self, self.rounds[block.name])
+            if self.sharing is not None:
+                self.sharing.starts(block)
             if block is not first:
                 self.label(f"{self.labels[block.name]}")
             if self.bounded.get(block.name):
@@ -271,6 +280,8 @@ class Function:
             self.block = block
             self.ranges.enter(block)
             self.intervals.enter(block)
+            if self.sharing is not None:
+                self.sharing.enters(block)
             for step in block.steps:
                 if self.together is not None and not may_wait(self.together, step):
                     self.settle_together()
@@ -280,6 +291,9 @@ class Function:
             self.under = ""
             self.settle_together()
             self.end(block, finish, behind[0].name if behind else "")
+            if self.sharing is not None and self.sharing.is_last(block):
+                self.sharing.close()
+                self.sharing = None
 
     def settle_together(self) -> None:
         """Write the steps that wait; their arrays are in memory from here on."""
@@ -396,6 +410,8 @@ class Function:
         """Go to a block. Back to one it is by a way of its own, on which signals are not looked at: a loop with a call
         in it, however rare, keeps in memory what else would be in registers."""
         label, counted = self.labels[jump.target], self.counted.get(jump.target)
+        if jump.target in self.rounds and block.name not in self.rounds[jump.target].names:
+            label += "_rounds"
         if self.goes_back(block, jump) and jump.target in self.bounded:
             label += "_turn" if self.bounded[jump.target] else ""
         elif counted is not None and block.name in counted.blocks:
@@ -461,6 +477,12 @@ class Function:
                 continue
             self.lines.add(f"{ready[0]} = {ready[1]};")
             left.remove(ready)
+
+    def optimizing(self) -> str:
+        """How a compiler is to make the function. Loops of single elements have several rounds in a turn, and elements
+        side by side are no vectors there: what a round has just written in parts waits long to be read as a whole."""
+        single = ("no-tree-slp-vectorize", "unroll-loops") if self.has_single_loops else ()
+        return ",".join(("O3", "trapping-math", *single))
 
     # the text ---------------------------------------------------------------------------------------------------
     def declarations(self) -> list[str]:

@@ -66,6 +66,7 @@ def _block(
             pointer = function.fresh(name)
             function.fixed_names.append(pointer)
             function.fixed_types[pointer] = f"{ctype} *"
+            function.fixed_homes[pointer] = function.block.name
             function.fixed.append(f"{ctype} {pointer}[{max(count, 1)}] __attribute__((aligned(64)));")
             return pointer, f"(char *){pointer}"
     if checked:

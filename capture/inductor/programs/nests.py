@@ -237,6 +237,7 @@ def fill(function: Function, target: Array, value: Any) -> None:
         function.given["fill"] = variable_type(target.dtype)
         with nest.loops(loop_order(target), share=nest.share(target.dtype.itemsize)):
             function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = fill;")
+        del function.given["fill"]
 
 
 def _move(function: Function, target: Array, source: Array) -> None:

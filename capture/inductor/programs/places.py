@@ -115,6 +115,7 @@ def write_store_picked(function: Function, step: Node) -> None:
         share = None if following else nest.share(array.dtype.itemsize)
         with nest.loops(range(len(array.sizes)), simd=not following, share=share), function.lines.block(chosen):
             function.lines.add(f"{array.element(nest.places)} = {text};", *following)
+        function.given.pop("fill", None)
 
 
 def _store_where(function: Function, array: Array, mask: Array, value: Node) -> None:

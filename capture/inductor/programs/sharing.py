@@ -50,7 +50,7 @@ static inline int share_out(int (*part)(void *, i64, i64), void *context, i64 co
 """,
 }
 
-_NAME = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")
+NAME = re.compile(r"(?<![\w.>])[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ def _part(
 
 def free_names(function: Function, text: str, without: set[str]) -> dict[str, str]:
     """The variables of the function that the text names, with their C types."""
-    found = dict.fromkeys(_NAME.findall(text))
+    found = dict.fromkeys(NAME.findall(text))
     types = {name: function.type_of(name) for name in found if name not in without}
     return {name: ctype for name, ctype in types.items() if ctype}
 
