@@ -129,6 +129,46 @@ def around_the_end(x):
     return x
 
 
+def last_sum(a, out):
+    s = -1.0
+    for i in range(a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[1]):
+            s = s * 0.5 + a[i, j]
+        out[i] = s
+    return out, s
+
+
+def either_zero(x, y):
+    z = 1.0
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2
+        if x[i] > 0.25:
+            z = 0.0
+            continue
+        z = -0.0
+    return y, math.copysign(1.0, z)
+
+
+def tiles(re, im, n):
+    """Arrays in time, which go by tiles."""
+    zr, zi, count = np.zeros(re.shape), np.zeros(re.shape), np.zeros(re.shape, dtype=np.int64)
+    for k in range(n):
+        inside = zr * zr + zi * zi <= 4.0
+        moved = np.where(inside, zr * zr - zi * zi + re + k * 0.01, zr)
+        zi = np.where(inside, 2 * zr * zi + im, zi)
+        zr = moved
+        count = count + inside
+    return zr, zi, count, k
+
+
+def tiles_in_place(x, y, n):
+    for _ in range(n):
+        x += y * 0.5
+        x *= 0.75
+    return x
+
+
 INDEPENDENT = {
     "around_the_end": (around_the_end, lambda: (rng().random(300),)),
     "product": (product, lambda: (rng().random((21, 8)), rng().random((8, 13)), np.zeros((21, 13)))),
@@ -144,6 +184,10 @@ INDEPENDENT = {
     "collatz": (collatz, lambda: (np.zeros(400, "i8"),)),
     "lower_triangle": (lower_triangle, lambda: (rng().random((50, 50)), rng().random(50))),
     "two_arrays": (two_arrays, lambda: (rng().random((30, 20)), rng().random((20, 30)))),
+    "last_sum": (last_sum, lambda: (rng().random((40, 30)), np.zeros(40))),
+    "either_zero": (either_zero, lambda: (rng().random(300), np.zeros(300))),
+    "tiles": (tiles, lambda: (rng().random((61, 47)) * 3 - 2, rng().random((61, 47)) * 2 - 1, 9)),
+    "tiles_in_place": (tiles_in_place, lambda: (rng().random((83, 57)), rng().random((83, 57)), 7)),
     "in_time": (in_time, lambda: (rng().random((30, 20)), 6)),
 }
 
@@ -160,7 +204,7 @@ def test_independent_rounds(name, threads):
         assert (count() > 0) == (threads > 1)
 
 
-@pytest.mark.parametrize("name", ("product", "columns", "elements", "own_memory", "every_third"))
+@pytest.mark.parametrize("name", ("product", "columns", "elements", "own_memory", "every_third", "last_sum"))
 def test_few_rounds(name):
     """One round, none, and as many as there were never before."""
     function, arguments = INDEPENDENT[name]
@@ -288,6 +332,27 @@ def test_arguments_that_share_memory():
         run(memory[:300].copy(), memory[1:])
         run(memory[1:], memory[:300])
         run(memory[:300], memory[:300])
+
+
+def test_sums_that_overflow():
+    """What leaves behind the loop leaves from the part of a thread, too."""
+
+    def added(a, b, c):
+        for i in range(a.shape[0]):
+            c[i] = max(int(a[i]) + int(b[i]), 3)
+        return c
+
+    with everything_shared(3) as count:
+        run = captured(added, backend=backends.inductor)
+        a = np.arange(1000)
+        run(a, a, np.zeros(1000, "i8"))
+        shared = count()
+        assert run.graphs and shared
+        for place in (0, 500, 999):
+            large, small = a.copy(), a.copy()
+            large[place], small[place] = 2**63 - 1, 5
+            run(small, large, np.zeros(1000, "i8"))
+        assert count() > shared
 
 
 # What rounds raise, signals, forks ------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 In: a program. Out: its outermost loops that count up to a number, whose rounds carry nothing to the next one, end only
 where all are done, and write either memory of their own, or of an array from before the loop only what stands at their
-number along one axis, where nobody else reads:
+number along one axis, or in their tile of it, where nobody else reads:
 
     for i in range(n):
         row = x[i]                       # nothing but x[i, …] of x is read and written
@@ -24,6 +24,9 @@ from capture.ir.graph import Node, iterate_nodes
 from capture.ir.program import STORES, VIEWS, Block, Branch, Leave, Program
 from capture.records import dataclass
 
+UNKNOWN = object()
+"""What only the last round tells."""
+
 _NOT_SHARED = frozenset({"call", "which"})
 """Steps that call Python, and that ask which array one is."""
 
@@ -33,7 +36,8 @@ class Rounds:
     """A loop: its blocks as they stand in the program, those among them that only leave included; its counter, what
     that is compared with; by what this and other counters change. ``lowest``: counter + distance must not be negative.
     ``apart``: arrays that must not be in one block of memory. ``last``: what is read only behind the loop, there what
-    the last round gives it: a literal, or a counter and what is added to it.
+    the last round gives it: a literal, or a counter and what is added to it. ``runs_last``: the last round is run where
+    the loop stands, since what it gives is not known without. ``tile``: how many places of an axis a round has.
     """
 
     blocks: tuple[Block, ...]
@@ -43,6 +47,8 @@ class Rounds:
     lowest: tuple[tuple[Node, int], ...]
     apart: tuple[tuple[Node, Node], ...]
     last: Mapping[Node, Any]
+    runs_last: bool
+    tile: Node | None
 
     @property
     def names(self) -> frozenset[str]:
@@ -78,7 +84,12 @@ def _rounds(program: Program, owners: Owners, head: Block, names: frozenset[str]
         return None
     accesses = _Accesses(blocks, owners, steps)
     places = accesses.places_written()
-    return None if places is None else Rounds(blocks, counter, bound, steps, places, tuple(accesses.apart), last)
+    if places is None:
+        return None
+    known = {node: value for node, value in last.items() if value is not UNKNOWN}
+    tile = next(iter(accesses.tiles), None)
+    apart = tuple(accesses.apart)
+    return Rounds(blocks, counter, bound, steps, places, apart, known, len(known) < len(last), tile)
 
 
 def _counter(program: Program, head: Block, names: frozenset[str]) -> tuple[Node, Any, int] | None:
@@ -147,24 +158,28 @@ def _last(program: Program, head: Block, names: frozenset[str], steps: Mapping[N
     users = find_users(program)
     found: dict[Node, Any] = {}
     own = _defined(program, names)
+    assert isinstance(head.end, Branch)
+    going_on = set(iterate_nodes((head.end.then.args, *(step.args for step in head.steps))))
     for place, node in enumerate(head.parameters):
-        given = {jump.args[place] for jump in _backs(program, head, names)}
-        if node in steps or given == {node}:
+        given = [jump.args[place] for jump in _backs(program, head, names)]
+        if node in steps or all(value is node for value in given):
             own.discard(node)
         elif users.get(node):
-            (value,) = given if len(given) == 1 else (None,)
+            alike = len({value if isinstance(value, Node) else repr(value) for value in given}) == 1
+            value = given[0] if alike else None
             root = affine(value)[0] if is_int(value) else value
-            if any(block.name in names for block, _ in users[node]) or value is None:
+            if is_array(node) or node in going_on:
                 return None
-            if isinstance(root, Node) and root not in steps:
+            if any(block.name in names and block is not head for block, _ in users[node]):
                 return None
-            found[node] = affine(value) if isinstance(root, Node) else value
+            is_unknown = value is None or (isinstance(root, Node) and root not in steps)
+            found[node] = UNKNOWN if is_unknown else affine(value) if isinstance(root, Node) else value
             own.discard(node)
     return found if all(block.name in names for node in own for block, _ in users.get(node, ())) else None
 
 
-Place = tuple[int, Node, int]
-"""What stands at a counter along an axis: the axis, the counter, the distance from it."""
+Place = tuple[int, Node, Any]
+"""What stands at a counter along an axis: the axis, the counter, the distance from it; of a tile what it has."""
 
 
 class _Accesses:
@@ -176,6 +191,8 @@ class _Accesses:
         self.inside = set(self.steps) | {node for block in blocks[1:] for node in block.parameters}
         self.owners, self.counters = owners, counters
         self.apart: list[tuple[Node, Node]] = []
+        self.tiles: set[Node] = set()
+        self.entries = _entries(blocks)
 
     def places_written(self) -> tuple[tuple[Node, int], ...] | None:
         """Which places are written: counters, and the distances from them; None where rounds may meet."""
@@ -205,7 +222,9 @@ class _Accesses:
             for other in others[number + 1 :]
             if self.owners[root] & self.owners[other]
         ]
-        return tuple(places[root][0][1:] for root in places if root in roots)
+        found = [places[root][0] for root in places if root in roots]
+        self.tiles = {distance for _, _, distance in found if isinstance(distance, Node)}
+        return tuple((counter, 0 if isinstance(distance, Node) else distance) for _, counter, distance in found)
 
     def touched(self, step: Node) -> Iterator[Node]:
         """The arrays whose elements a step reads or writes; views are looked through where they are used."""
@@ -217,6 +236,9 @@ class _Accesses:
         """The array from before the loop, and where all that is touched stands; None where that is not known."""
         key: Any = step.args[1] if step.target in ("load", "store_at") and step.args[0] is array else ()
         while array in self.inside:
+            if array in self.entries:
+                array = self.entries[array]
+                continue
             if array.target not in VIEWS:
                 return None, []
             key = array.args[1] if array.target == "view" else ()
@@ -226,7 +248,41 @@ class _Accesses:
             root, offset = affine(item) if isinstance(item, Node) else (None, 0)
             if isinstance(root, Node) and root in self.counters:
                 found.append((axis, root, offset))
+            found += [(axis, counter, size) for counter, size in self.tile(item)]
         return array, found
+
+    def tile(self, item: Any) -> Iterator[tuple[Node, Node]]:
+        """Of a slice from ``counter * size`` to ``min(counter * size + size, the size of an axis)``: both. A stop that
+        may be negative would be counted from the end."""
+        if not isinstance(item, tuple) or item[3] is not None:
+            return
+        start, stop = item[1:3]
+        if not (_is(start, "*") and _is(stop, "min") and _is(stop.args[0], "+") and _is_size(stop.args[1])):
+            return
+        counter, size = start.args
+        is_tile = counter in self.counters and stop.args[0].args == (start, size) and size not in self.inside
+        if is_tile and _is(size, "max") and any(type(value) is int and value >= 1 for value in size.args):
+            yield counter, size
+
+
+def _is(value: Any, symbol: str) -> bool:
+    return isinstance(value, Node) and value.target == "number" and value.params["symbol"] == symbol and is_int(value)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, Node) and value.target == "size"
+
+
+def _entries(blocks: Sequence[Block]) -> dict[Node, Node]:
+    """The arrays that inner loops are given, and keep, and what these are."""
+    found: dict[Node, Node] = {}
+    for block in blocks[1:]:
+        for place, node in enumerate(block.parameters):
+            jumps = [jump for other in blocks for jump in other.jumps if jump.target == block.name]
+            given = {jump.args[place] for jump in jumps} - {node}
+            if is_array(node) and len(given) == 1:
+                found[node] = given.pop()
+    return found
 
 
 def trips(program: Program, names: Mapping[str, frozenset[str]], head: str) -> tuple[Any, Any, int] | None:

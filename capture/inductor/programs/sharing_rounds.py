@@ -106,10 +106,11 @@ class SharedLoop:
         function.loops = True
         done = function.variable("done", "int")
         step = rounds.steps[rounds.counter]
+        left = " - 1" if rounds.runs_last else ""
         with before.block():
             before.add(
                 f"const i64 count = {counter} < {bound} ? "
-                f"(i64)(((u64){bound} - (u64){counter} + {step - 1}) / {step}) : 0;",
+                f"(i64)(((u64){bound} - (u64){counter} + {step - 1}) / {step}){left} : 0;",
                 f"const f64 time = (f64)count * ({time});",
             )
             different = [f"{function.arrays[a].base} != {function.arrays[b].base}" for a, b in rounds.apart]
@@ -265,13 +266,15 @@ class SharedLoop:
 
     def elements(self, sizes: Sequence[str], own: set[str], each: float) -> Term:
         known: list[str] = []
-        for size in sizes:
+        for number, size in enumerate(sizes):
             if size.isdigit():
                 each *= int(size)
-            elif not size.isidentifier() or size in own:
-                each *= UNKNOWN
-            else:
+            elif size.isidentifier() and size not in own:
                 known.append(size)
+            elif self.rounds.tile is not None and not number:
+                known.append(self.function.text(self.rounds.tile))
+            else:
+                each *= UNKNOWN
         return each, tuple(known)
 
 

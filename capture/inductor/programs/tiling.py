@@ -188,7 +188,8 @@ def _entering(block: Block, head: str, first: str) -> Block:
 
 
 def _tiles(loop: _Loop, landing: str) -> Sequence[Block]:
-    """Blocks: whether to divide, what comes before the tiles, the rows of a tile, its rounds, what becomes of them."""
+    """Blocks: whether to divide, what comes before the tiles, whether there is another one, its rows, its rounds, what
+    becomes of them."""
     head = loop.head
     begun = {node: replace(node) for node in head.parameters}
     sizes, start, tile, end = (_Writer(f"{head.name}_{name}") for name in ("size", "start", "tile", "end"))
@@ -220,22 +221,31 @@ def _tiles(loop: _Loop, landing: str) -> Sequence[Block]:
         for number, node in enumerate(loop.new)
     }
     count = start.whole("max", start.whole("//", loop.step, start.whole("max", each, 1)), 1)
-    before = Block(start.name, (), tuple(start.steps), Jump(tile.name, (0,)))
+    tiles = start.whole("//", start.whole("+", rows, start.whole("-", count, 1)), count)
+    numbers = tuple(node for node in head.parameters if node not in outs and node not in loop.same)
+    number = Node(f"t_{tile.name}", "parameter", "", (), {}, NumberType(int))
+    found = {node: replace(node, name=f"{node.name}_{tile.name}") for node in numbers}
+    before = Block(start.name, (), tuple(start.steps), Jump(tile.name, (0, *(begun[node] for node in numbers))))
+    # whether there is another one
+    more = tile.truth("<", number, tiles)
+    results = tuple(outs.get(node, begun[node] if node in loop.same else found.get(node)) for node in head.parameters)
+    end_of_all = Branch(more, Jump(f"{tile.name}_rows"), Jump(landing, results))
+    next_one = Block(tile.name, (number, *found.values()), tuple(tile.steps), end_of_all)
     # the rows of a tile
-    first = Node(f"t_{tile.name}", "parameter", "", (), {}, NumberType(int))
-    last = tile.whole("min", tile.whole("+", first, count), rows)
-    parts = {node: tile.rows(begun.get(node, node), first, last) for node in (*loop.new, *loop.same, *loop.outside)}
+    part = _Writer(f"{tile.name}_rows")
+    first = part.whole("*", number, count)
+    last = part.whole("min", part.whole("+", first, count), rows)
+    parts = {node: part.rows(begun.get(node, node), first, last) for node in (*loop.new, *loop.same, *loop.outside)}
     given = tuple(parts.get(node, begun[node]) for node in head.parameters)
     rounds = _rounds(loop, end.name, {node: parts[node] for node in loop.outside})
-    dividing = Block(tile.name, (first,), tuple(tile.steps), Jump(rounds[0].name, given))
+    dividing = Block(part.name, (), tuple(part.steps), Jump(rounds[0].name, given))
     # what becomes of them
     own = dict(zip(head.parameters, rounds[0].parameters, strict=True))
     for node, out in outs.items():
         end.step("store", end.rows(out, first, last), own[node], type=None)
-    more = end.truth("<", last, rows)
-    results = tuple(outs.get(node, begun[node] if node in loop.same else own[node]) for node in head.parameters)
-    ending = Block(end.name, (), tuple(end.steps), Branch(more, Jump(tile.name, (last,)), Jump(landing, results)))
-    return asking, before, dividing, *rounds, ending
+    following = end.whole("+", number, 1)
+    ending = Block(end.name, (), tuple(end.steps), Jump(tile.name, (following, *(own[node] for node in numbers))))
+    return asking, before, next_one, dividing, *rounds, ending
 
 
 def _copies(writer: _Writer, head: Block, begun: dict[Node, Any]) -> Node:
