@@ -24,7 +24,13 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any, NamedTuple
 
-from capture.frames import _hook
+try:
+    from capture.frames import _hook
+except ImportError as error:
+    raise ImportError(
+        f"the extension capture.frames._hook does not load ({error}); build it for this Python with"
+        " `pip install -e .` or `python setup.py build_ext --inplace`, and see `python -m capture doctor`"
+    ) from error
 from capture.frames._hook import (
     UNBOUND,
     Continuation,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -273,3 +275,11 @@ def test_wrong_direct_forms_are_refused(direct):
     program, _ = compile_guards([], [X])
     with pytest.raises((TypeError, ValueError)):
         Variant(program, plain.__code__, direct)
+
+
+def test_a_missing_extension_is_said_with_what_to_do():
+    script = "import sys; sys.modules['capture.frames._hook'] = None; import capture.frames.hook"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: the extension capture.frames._hook does not load"), ended.stderr
+    assert "pip install -e ." in last
