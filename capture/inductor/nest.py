@@ -39,8 +39,16 @@ PERIOD = 1024
 """Bytes at multiples of which lines compete."""
 
 
-CHUNK = 1 << 15
-"""Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads."""
+CHUNK = 1 << 13
+"""Elements of one chunk of a long reduction: a fixed number, so that results do not depend on the threads. It is small
+beside the least that is cut (``schedule.LONG``), so that threads have about as much of it.
+"""
+
+LEAST_LANES, SHARED_BLOCK = 128, 1 << 14
+"""Columns of a block below which too little of each page is read, and elements from which a block is cut in two."""
+
+VECTOR = 16
+"""Columns that a block has a multiple of: cache lines of four-byte elements."""
 
 TALLIED = 1 << 15
 """Steps of one chunk of a walk that counts; with as many or fewer the walk is one."""
@@ -310,8 +318,8 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
     lanes: Size = 1
     if nest.form == "columns":
         assert nest.lanes is not None
-        lanes = minimum(lowered.choices.block, nest.lanes.size)
-        nest.width = max(1, lanes) if isinstance(lanes, int) else lowered.choices.block
+        nest.width = _width(nest.lanes.size, items, lowered.choices.block)
+        lanes = minimum(nest.width, nest.lanes.size)
     if nest.form == "map":
         _cut_map(nest, items, lowered.choices.crossing)
     elif tally := _tally(nest):
@@ -331,6 +339,19 @@ def _cut(nest: Nest, lowered: Lowered) -> None:
         step = (nest.chunk if nest.has_chunks else items) * lanes
         if not isinstance(step, int) or step:
             nest.batch = nest.choose("batch", Choice(maximum(1, TILE // maximum(1, step))), low=1)
+
+
+def _width(lanes: Size, steps: Size, most: int) -> int:
+    """Lanes of one block. Where there are several they are even in number and about equal, so that threads have as much
+    of them; what would be one block is two where there is work for two threads.
+    """
+    if not isinstance(lanes, int):
+        return most
+    blocks = -(-lanes // most)
+    if blocks == 1 and lanes >= 2 * LEAST_LANES and isinstance(steps, int) and steps * lanes >= SHARED_BLOCK:
+        blocks = 2
+    blocks += blocks % 2 if blocks > 1 else 0
+    return max(1, min(most, lanes, -(-lanes // (blocks * VECTOR)) * VECTOR)) if blocks > 1 else max(1, lanes)
 
 
 def _cut_map(nest: Nest, items: Size, tile: tuple[int, int]) -> None:

@@ -8,9 +8,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from capture.inductor.compile import plan_graph
+from capture.inductor.compile import load_plan, plan_graph
 from capture.inductor.loops import Memory
 from capture.inductor.memory import place_in_arena
+from capture.inductor.plan import KernelStep
 from tests.inductor.graphs import graph_of
 from tests.inductor.test_kernel_warnings import normalised_in_place, softmax
 from tests.inductor.test_kernels import normal
@@ -109,3 +110,30 @@ def test_kernels_tell_what_they_do():
     assert kernel.bytes == 2 * X.nbytes
     assert kernel.flops >= 3 * X.size
     assert "for (" in kernel.source
+
+
+SHARED = {
+    "sum of 100,000": ("sum", (100_000,), None, 13),
+    "columns of 316": ("var", (316, 316), 0, 2),
+    "columns of 632": ("sum", (632, 632), 0, 2),
+    "columns of 1,300": ("max", (100, 1300), 0, 4),
+    "columns of 2,000": ("sum", (2000, 2000), 0, 4),
+    "few columns": ("sum", (2000, 200), 0, 1),
+    "few rows": ("sum", (10, 316), 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_reductions_are_cut_into_even_pieces_for_threads(name):
+    """As many chunks or blocks as there should be; none of blocks is much smaller than the others."""
+    target, shape, axis, count = SHARED[name]
+    x = normal(*shape)
+    plan = plan_graph(graph_of(lambda g, x: g.call(target, x, axis=axis), x))
+    first = next(step for step in plan.steps if isinstance(step, KernelStep))
+    assert dict(plan.constants)[first.extent] == count
+    if count > 1 and axis == 0:
+        (width,) = {int(found) for found in re.findall(r"block = row \* (\d+);", plan.source)}
+        assert 0 <= width * count - shape[1] < width / 2
+    execute = load_plan(plan)
+    (result,) = execute(x)
+    np.testing.assert_allclose(result, getattr(np, target)(x, axis=axis), rtol=1e-4, atol=1e-3)

@@ -12,7 +12,8 @@
  *       └─worker gives up─▶ ASLEEP (waits on a futex)
  *
  * Workers look for offers for a few dozen microseconds before they sleep: long enough to be there for the next
- * kernel, too short to fight with the threads of a BLAS. There is one region at a time; whoever finds the pool
+ * kernel, too short to fight with the threads of a BLAS. They keep their processor for that long, unless it is the
+ * caller's: who yields to another process is not back before that has used its time up. There is one region at a time; whoever finds the pool
  * taken (another Python thread) runs alone. */
 #include "executor.h"
 
@@ -47,6 +48,7 @@ typedef struct {
 static Worker workers[MAX_THREADS - 1];
 static int worker_count;
 static atomic_flag taken = ATOMIC_FLAG_INIT;
+static _Atomic int caller_cpu = -1; /* where the last region began */
 
 /* Work per thread, since the last pause, that pays for waking it. */
 static int64_t cold_share_ns = 25000;
@@ -154,7 +156,9 @@ wait_for_offer(Worker *self)
                 }
                 relax();
             }
-            sched_yield(); /* the caller may be waiting for this very processor */
+            if (sched_getcpu() == atomic_load_explicit(&caller_cpu, memory_order_relaxed)) {
+                sched_yield(); /* the caller may be waiting for this very processor */
+            }
         } while (now() < deadline);
         uint32_t expected = IDLE;
         if (atomic_compare_exchange_strong(&self->state, &expected, ASLEEP)) {
@@ -331,6 +335,7 @@ pool_run(const Work *work, int threads)
 {
     region.work = *work;
     region.status = fp_clear();
+    atomic_store_explicit(&caller_cpu, sched_getcpu(), memory_order_relaxed);
     cut_shares(work, threads);
     for (int i = 0; i < threads - 1; i++) {
         offer(region.helpers[i], i + 1);
