@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.benchmarks import clocks, handwritten
-from tests.benchmarks.measure import close, interval
+from tests.benchmarks import apart, clocks, handwritten
+from tests.benchmarks.measure import Outcome, close, interval
 from tests.benchmarks.programs import BY_NAME, PROGRAMS
 from tests.helpers import captured
 
@@ -45,3 +45,25 @@ def test_the_peak_of_a_fused_chain_is_its_result_however_large_this_process_was(
     before = np.ones(30_000_000)
     assert 0.9 < clocks.peak_in_results(3_000_000) < 1.3
     del before
+
+
+TOLD = '{"seconds": 1.5, "failure": "", "ratio": 2.0, "interval": [1.0, 3.0]}'
+
+
+@pytest.mark.parametrize(
+    ("out", "kept"),
+    [("", 0), (TOLD, 1), (f"note\n{TOLD}\n", 1), (f"{TOLD}\n{TOLD}\n", 2), (f"{TOLD}\n" + TOLD[:20], 1), ("3\n", 0)],
+)
+def test_sizes_that_a_process_did_before_it_ended_count(out, kept):
+    found = apart.read(out, "ended", 2)
+    assert found == [Outcome(1.5, "", 2.0, (1.0, 3.0))] * kept + [Outcome(None, "ended")] * (2 - kept)
+
+
+def test_a_contender_in_a_process_of_its_own_tells_of_every_size():
+    found = apart.outcomes("capture", "chain", "float32", [100, 1000], 0.01)
+    assert [(outcome.failure, outcome.ratio > 0) for outcome in found] == [("", True)] * 2
+
+
+def test_a_process_that_does_not_come_back_is_ended():
+    (found,) = apart.outcomes("capture", "chain", "float32", [100], 0.0, limit=0.01)
+    assert found.seconds is None and found.failure.startswith("over ")

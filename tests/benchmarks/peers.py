@@ -112,6 +112,9 @@ CONTENDERS: dict[str, Contender] = {
 OF_ARGUMENTS = ("c",)
 """Contenders that are made anew for other arguments."""
 
+APART = ("torch",)
+"""Contenders that have a process of their own for each program and dtype: compiling can take minutes, or end it."""
+
 BUILT_IN = ("capture", "c")
 """Contenders that are here already."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.benchmarks import peers
+from tests.benchmarks import apart, peers
 from tests.benchmarks.measure import Function, Outcome, race
 from tests.benchmarks.programs import PROGRAMS
 from tests.benchmarks.programs.program import FLOATS, Program
@@ -56,14 +56,22 @@ def _rows(program: Program, options: argparse.Namespace) -> Iterable[Row]:
     for dtype in program.dtypes:
         if dtype in options.dtypes or dtype not in FLOATS:
             made: dict[str, Function] = {}
-            for size in options.sizes:
+            distant = {
+                name: apart.outcomes(name, program.name, dtype, options.sizes, options.seconds)
+                for name in options.peers
+                if name in peers.APART
+            }
+            for number, size in enumerate(options.sizes):
                 args = program.arguments(np.random.default_rng(0), size, dtype)
                 for name in options.peers:
+                    if name in distant:
+                        continue
                     if name not in made or name in peers.OF_ARGUMENTS:
                         with suppress(peers.NotExpressible):
                             made[name] = peers.CONTENDERS[name](program, args)
-                absent = {name: Outcome(None) for name in options.peers if name not in made}
-                yield Row(program.name, dtype, size, {**race(made, args, options.seconds), **absent})
+                others = {name: Outcome(None) for name in options.peers if name not in made}
+                others |= {name: found[number] for name, found in distant.items()}
+                yield Row(program.name, dtype, size, {**race(made, args, options.seconds), **others})
 
 
 def _head(names: Sequence[str]) -> list[str]:
