@@ -289,11 +289,12 @@ def _nested(numbers: Iterator[Value], shape: tuple[int, ...]) -> Value:
 
 # Methods that change the array ------------------------------------------------------------------------------------
 def _fill(tracer: Tracer, array: Any, value: Value) -> Value:
+    value = value.real(tracer)
     if not isinstance(array, ArrayValue) or value.in_graph(tracer) is None:
         raise GraphBreak(f"fill of {array.describe()}", "call")
     if isinstance(value, ArrayValue) and value.type.shape:
         raise GraphBreak("fill with an array", "op")
-    tracer.memory.write(array, value.in_graph(tracer))
+    tracer.memory.assign(assigning.filled, array, value)
     return Constant(None)
 
 

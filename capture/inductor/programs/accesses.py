@@ -23,6 +23,7 @@ from capture.inductor.programs.ranges import is_int
 from capture.inductor.programs.values import Array, c_type, grouped, number_operand
 from capture.inductor.vocabulary import C_TYPES, DOUBLE
 from capture.ir.graph import Node
+from capture.ir.ops.common import converts_by_python
 from capture.ir.types import NumberType
 
 OVERFLOWS = {"+": "add", "-": "sub", "*": "mul"}
@@ -263,6 +264,8 @@ def converted(function: Function, value: Any, dtype: np.dtype) -> str:
             function.leave_if(*outside(elements.text(element), dtype))
     elif python is int and dtype.kind == "f":
         element = elements.builder.cast(element, DOUBLE)
+    elif python is None and converts_by_python(element.dtype, dtype) and not fits(function.intervals.of(value), dtype):
+        function.leave_if(*outside(elements.text(element), dtype, element.dtype))
     elements.builder.node = value
     return elements.text(elements.builder.cast(element, dtype))
 

@@ -176,11 +176,8 @@ def _seen(argument: Any) -> Any:
     return type
 
 
-def outside(text: str, dtype: np.dtype) -> tuple[str, ...]:
-    """C that holds where an int64 does not fit in an integer dtype."""
-    if dtype == np.int64:
-        return ()
-    if dtype == np.uint64:
-        return (f"{text} < 0",)
-    info = np.iinfo(dtype)
-    return (f"{text} < {info.min}", f"{text} > {info.max}")
+def outside(text: str, dtype: np.dtype, source: np.dtype = np.dtype(np.int64)) -> tuple[str, ...]:  # noqa: B008
+    """C that holds where an integer, an int64 if nothing else is said, does not fit in another integer dtype."""
+    info, given = np.iinfo(dtype), np.iinfo(source)
+    low = (f"{text} < {info.min}",) if given.min < info.min else ()
+    return (*low, f"{text} > {info.max}") if given.max > info.max else low

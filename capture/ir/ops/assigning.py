@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.graph import buffer, iterate_nodes
 from capture.ir.op import CannotInfer
 from capture.ir.ops.advanced import Places, is_advanced, places_of_key, truth_in, truth_view, whole_mask
+from capture.ir.ops.casting import require_converted
 from capture.ir.ops.common import (
     broadcast_shapes,
     is_array,
@@ -66,11 +67,17 @@ def assigned(graph: Any, a: Any, key: Any, value: Any) -> Assigned:
         return Assigned(truth_view(graph, a, key)[0], value)
     if not is_advanced(key):
         view, _ = region_of(graph, a, key)
-        return Assigned(view, value)
+        return filled(graph, view, value)
     if (mask := whole_mask(graph, a, key)) is not None:
         return masked(graph, a, mask, value)
     places = places_of_key(graph, a, key)
     return Assigned(places.view, in_front(graph, value, places), places)
+
+
+def filled(graph: Any, a: Any, value: Any) -> Assigned:
+    """``a.fill(value)``, or ``a[...] = value``: a scalar is made an element as Python's numbers are."""
+    require_converted(graph, value, require_array(operand_type(a), "assignment").dtype)
+    return Assigned(a, value)
 
 
 def _is_part(node: Any, a: Any) -> bool:

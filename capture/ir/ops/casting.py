@@ -19,6 +19,7 @@ from capture.ir.ops.common import (
     LOWERED,
     QUIET,
     allocated,
+    converts_by_python,
     given_dtype,
     is_array,
     is_literal,
@@ -196,10 +197,23 @@ def _joined(graph: Any, items: tuple[Any, ...], dtype: np.dtype) -> Any:
 def _row(graph: Any, item: Any, dtype: np.dtype) -> Any:
     type = operand_type(item)
     if not is_array(type):
+        require_converted(graph, item, dtype)
         return graph.call("full", item, shape=(), dtype=dtype)
     if type.dtype.kind == "f" and dtype.kind in "iu":
         raise CannotInfer("floats in an array of integers")
     return item if type.dtype == dtype else graph.call("astype", item, dtype=dtype)
+
+
+def require_converted(graph: Any, value: Any, dtype: np.dtype) -> None:
+    """Leave where NumPy makes an element of a scalar by way of a Python int, and raises, since it is too big."""
+    type = operand_type(value)
+    if not isinstance(type, ArrayType) or not type.scalar or not converts_by_python(type.dtype, dtype):
+        return
+    info = np.iinfo(dtype)
+    fails = graph.call("greater", value, int(info.max))
+    if type.dtype.kind == "i":
+        fails = graph.call("logical_or", fails, graph.call("less", value, int(info.min)))
+    graph.call("leave_if", fails)
 
 
 def _all_c(rows: list[Any]) -> bool:

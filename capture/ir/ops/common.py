@@ -144,6 +144,11 @@ def require_fits(operand: Any, dtype: np.dtype) -> None:
         raise CannotInfer(f"Python {type(operand).__name__} {operand} does not fit {dtype}")
 
 
+def converts_by_python(source: np.dtype, dtype: np.dtype) -> bool:
+    """Whether an integer scalar that is written to an element becomes a Python int first, which has to fit."""
+    return source.kind in "iu" and dtype.kind == "i" and not np.can_cast(source, dtype)
+
+
 def fits(value: Any, dtype: np.dtype) -> bool:
     """Whether the Python number converts to ``dtype`` without an error or a warning."""
     if dtype.kind == "c":
