@@ -174,6 +174,9 @@ def _with_keywords(
     elif op.name in REDUCTIONS.values() and {"where", "initial"} & kwargs.keys():
         if len(args) != 1:
             raise GraphBreak(f"{op.name} with where= or initial= and parameters by position", "op")
+        initial = kwargs.get("initial")
+        if op.name not in ("max", "min") and isinstance(initial, Constant) and initial.value is None:
+            raise GraphBreak(f"{op.name} that is told to begin without its identity", "op")
         wanted = [_unless(kwargs.pop(keyword, None), neutral) for keyword, neutral in REDUCTION_KEYWORDS.items()]
         return ops.get("reduction_where"), (name, *args, *wanted), kwargs
     return op, args, kwargs
@@ -204,8 +207,11 @@ def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value, mask: Value | N
     if not exact or not (is_ufunc or found.type.shape == target.type.shape):
         raise GraphBreak("out= of another shape or dtype than the result", "op")
     if mask is not None:
-        if found.type.dtype != target.type.dtype:
-            found = tracer.add_call(ops.get("astype"), found, dtype=target.type.dtype)
+        old = target.type.dtype
+        if old.kind in "fc" and not np.can_cast(old, found.type.dtype):
+            raise GraphBreak("where= with an out= whose old elements NumPy converts, and warns of", "op")
+        if found.type.dtype != old:
+            found = tracer.add_call(ops.get("astype"), found, dtype=old)
         found = tracer.add_call(ops.get("where"), mask.in_graph(tracer), found, target.in_graph(tracer))
     tracer.memory.write(target, found)
     return target

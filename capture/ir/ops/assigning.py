@@ -171,6 +171,8 @@ def value_of(graph: Any, value: Any) -> Any:
 def place(graph: Any, arr: Any, mask: Any, vals: Any) -> Assigned:
     """``np.place``: of several values each place takes the next, or the first again behind the last."""
     value = value_of(graph, vals)
+    if any(_is_part(node, arr) for node in iterate_nodes((value, mask))):
+        raise CannotInfer("place of the array's own memory, which NumPy reads while it writes")
     if is_single(operand_type(value)):
         return chosen(graph, arr, alike(graph, arr, mask), value)
     base, values = require_array(operand_type(arr), "place"), in_a_row(graph, value)

@@ -9,6 +9,7 @@ Where a mask is false nothing may be raised either, so the operands are ones the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from capture import config
 from capture.ir.op import CannotInfer, define, get
 from capture.ir.ops.common import fits, given_dtype, is_literal, kind_of, operand_type, require_array, require_value
+from capture.ir.ops.orders import common_order
 from capture.ir.types import ArrayType
 
 HARMLESS = {"arctanh": 0}
@@ -37,10 +39,18 @@ def _ufunc_dtype(graph: Any, name: Any, dtype: Any, *operands: Any) -> Any:
     cast = [_cast(graph, operand, to) for operand, to in zip(operands, loop, strict=False)]
     if all(map(is_literal, cast)):
         raise CannotInfer("numbers in another dtype")
+    if _order(types) != _order([operand_type(operand) for operand in cast]):
+        raise CannotInfer("operands whose copies in another dtype lie in another order")
     result = graph.call(name, *cast)
     if result.type.dtype != dtype:
         raise CannotInfer(f"{name} that gives {result.type.dtype}, not {dtype}")
     return result
+
+
+def _order(types: Sequence[Any]) -> tuple[int, ...]:
+    """The memory order of what is computed of these operands."""
+    arrays = [type for type in types if isinstance(type, ArrayType) and type.shape]
+    return common_order(arrays, max((array.ndim for array in arrays), default=0))
 
 
 def _cast(graph: Any, operand: Any, dtype: np.dtype) -> Any:
