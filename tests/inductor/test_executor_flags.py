@@ -79,6 +79,26 @@ def test_filters_that_raise_exit(library, category):
         assert run(words(FLAG_DIVIDE, 0, 0)) is not None
 
 
+@pytest.mark.parametrize("action", ["ignore", "default", "always", "once", "module"])
+@pytest.mark.parametrize(
+    ("first", "decides"),
+    [
+        ({"category": RuntimeWarning}, True),
+        ({"category": Warning}, True),
+        ({"category": UserWarning}, False),
+        ({"message": "overflow"}, False),
+        ({"module": "other"}, False),
+        ({"lineno": 7}, False),
+    ],
+)
+def test_a_filter_in_front_decides(library, action, first, decides):
+    run = executor.load(flag_plan(), library)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("error")
+        warnings.filterwarnings(action, **first)
+        assert (run(words(FLAG_DIVIDE, 0, 0)) is not None) is decides
+
+
 def test_each_line_warns_once_per_module(library, monkeypatch):
     module = types.ModuleType("user_module")
     monkeypatch.setitem(sys.modules, "user_module", module)

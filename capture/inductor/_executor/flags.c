@@ -115,22 +115,31 @@ kinds_in_mode(int modes, uint32_t raised, int mode)
 
 /* ------------------------------------------------------------------ filters */
 
+typedef enum { PASSES, RAISES, ENDS } Verdict;
+
+/* What a filter makes of a RuntimeWarning: it may let others decide, may raise, or decides itself not to. */
 static int
-is_error_filter(PyObject *filter)
+verdict_of(PyObject *filter)
 {
     if (!PyTuple_Check(filter) || PyTuple_GET_SIZE(filter) != 5) {
-        return 1; /* not ours to understand */
+        return RAISES; /* not ours to understand */
     }
-    PyObject *action = PyTuple_GET_ITEM(filter, 0), *category = PyTuple_GET_ITEM(filter, 2);
-    if (!PyUnicode_Check(action) || PyUnicode_GET_LENGTH(action) != 5 ||
-        PyUnicode_CompareWithASCIIString(action, "error") != 0) {
-        return 0;
+    PyObject *action = PyTuple_GET_ITEM(filter, 0);
+    int covers = PyObject_IsSubclass(PyExc_RuntimeWarning, PyTuple_GET_ITEM(filter, 2));
+    if (covers <= 0) {
+        return covers < 0 ? -1 : PASSES;
     }
-    return PyObject_IsSubclass(PyExc_RuntimeWarning, category);
+    if (!PyUnicode_Check(action) || PyUnicode_CompareWithASCIIString(action, "error") == 0) {
+        return RAISES;
+    }
+    PyObject *line = PyTuple_GET_ITEM(filter, 4);
+    int everywhere = PyTuple_GET_ITEM(filter, 1) == Py_None && PyTuple_GET_ITEM(filter, 3) == Py_None &&
+                     PyLong_CheckExact(line) && PyObject_Not(line) == 1;
+    return everywhere ? ENDS : PASSES;
 }
 
-/* Whether some filter may turn a RuntimeWarning into an error; earlier filters, texts and modules are not looked
- * at: a wrong yes is merely slow. */
+/* Whether some filter may turn a RuntimeWarning into an error: one that stands before all that let each of them
+ * pass. Texts, modules and lines are not looked at: a wrong yes is merely slow. */
 static int
 filters_may_raise(void)
 {
@@ -139,9 +148,9 @@ filters_may_raise(void)
         return PyErr_Occurred() ? -1 : 1;
     }
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); i++) {
-        int verdict = is_error_filter(PyList_GET_ITEM(filters, i));
-        if (verdict != 0) {
-            return verdict;
+        int verdict = verdict_of(PyList_GET_ITEM(filters, i));
+        if (verdict != PASSES) {
+            return verdict < 0 ? -1 : verdict == RAISES;
         }
     }
     return 0;
