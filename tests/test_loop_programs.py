@@ -19,7 +19,6 @@ SHARE = 4
 
 
 NOT_WHOLE = {
-    "gru": "a list that grows in the loop: unrolled",
     "viterbi": "a column chosen by an element of an array, before the loops",
 }
 """Programs that are not one graph without breaks, and what stands in the way; the table says how much is captured."""

@@ -34,6 +34,7 @@ from capture.frames.values.containers import DictValue, ListValue, TupleValue, V
 from capture.frames.values.exceptions import ExceptionValue
 from capture.frames.values.functions import BoundMethodValue, CellValue, ClosureValue, MethodValue
 from capture.frames.values.generators import GeneratorValue
+from capture.frames.values.grown import GrownList
 from capture.frames.values.instances import NamedTupleValue, NewValue, SuperValue
 from capture.frames.values.iterators import (
     CountedIterator,
@@ -65,6 +66,7 @@ PARTS: Mapping[type, Callable[[Any], Iterable[Value | None]]] = {
     SequenceIterator: lambda value: (value.over,),
     CountedIterator: lambda value: (value.over,),
     ReversedIterator: lambda value: (value.over,),
+    GrownList: lambda value: (value.array,),
     ChosenValue: lambda value: (value.number, *value.options),
     OpenRange: lambda value: value.bounds,
     OpenRangeIterator: lambda value: (value.over,),

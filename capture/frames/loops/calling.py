@@ -24,6 +24,7 @@ from capture.frames.loops.values import (
     EitherType,
     EitherValue,
     Enumerating,
+    GrowingList,
     InsideArray,
     InsideNumber,
     InsideScalar,
@@ -48,7 +49,7 @@ from capture.ir.ops.common import LOWERED
 from capture.ir.program import DENSE, NUMBERS, RankedType
 from capture.ir.types import PYTHON_NUMBERS, NumberType, scalar_type
 
-_OF_PROGRAMS = (InsideValue, EitherValue, Stream, RangeValue)
+_OF_PROGRAMS = (InsideValue, EitherValue, Stream, RangeValue, GrowingList)
 
 LONGEST_TABLE = 4096
 """Items of a constant sequence that loops go through or look things up in."""
@@ -324,6 +325,8 @@ def _range(inside: Calling, *bounds: Value) -> Value:
 def _len(inside: Calling, value: Value) -> Value:
     if isinstance(value, InsideArray) and value.type.ndim:
         return value.size(inside.tracer, 0)
+    if isinstance(value, GrowingList):
+        return value.count
     raise GraphBreak(f"len of {value.describe()} inside a loop", "call")
 
 

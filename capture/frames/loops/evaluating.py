@@ -19,12 +19,15 @@ from capture.errors import InternalError
 from capture.frames import handlers
 from capture.frames.breaks import GraphBreak
 from capture.frames.bytecode import Code
+from capture.frames.loops import growing
 from capture.frames.loops.calling import Calling
 from capture.frames.loops.flow import RAISING, Part, part_from
 from capture.frames.loops.values import (
     UNBOUND,
     EitherType,
     EitherValue,
+    GrowingList,
+    GrowingType,
     InsideArray,
     InsideNumber,
     InsideScalar,
@@ -41,7 +44,7 @@ from capture.frames.loops.writing import OpenBlock
 from capture.frames.values.base import Value
 from capture.frames.values.binding import is_generator
 from capture.frames.values.constants import Constant
-from capture.frames.values.containers import TupleValue
+from capture.frames.values.containers import ListValue, TupleValue
 from capture.ir.graph import Node
 from capture.ir.program import Branch, Jump, Leave
 from capture.ir.types import ArrayType, NumberType
@@ -218,7 +221,7 @@ class Inside(Calling):
 
     def _one_of(self, block: OpenBlock, ways: Sequence[Arrival], values: Sequence[Value]) -> Value:
         """A number, and for each way what it returns; the others hand over anything for that."""
-        number = self._new_node(block, "way", NumberType(int))
+        number = self.new_node(block, "way", NumberType(int))
         for place, way in enumerate(ways):
             way.args.append(place)
         return OneOfValue(
@@ -248,13 +251,16 @@ class Inside(Calling):
         """A value that is one or more parameters of ``block``."""
         if isinstance(kind, MaybeType):
             value = self._new_parameter(block, name, kind.kind)
-            return MaybeValue(value, self._new_node(block, f"{name}_unbound", NumberType(bool)))
+            return MaybeValue(value, self.new_node(block, f"{name}_unbound", NumberType(bool)))
         if isinstance(kind, EitherType):
-            node = self._new_node(block, name, kind.scalar)
-            return EitherValue(node, self._new_node(block, f"{name}_weak", NumberType(bool)), kind.python, kind.scalar)
-        return self.value_of(self._new_node(block, name, kind))
+            node = self.new_node(block, name, kind.scalar)
+            return EitherValue(node, self.new_node(block, f"{name}_weak", NumberType(bool)), kind.python, kind.scalar)
+        if isinstance(kind, GrowingType):
+            buffer = self.array(self.new_node(block, name, kind.buffer))
+            return GrowingList(kind, buffer, InsideNumber(self.new_node(block, f"{name}_count", NumberType(int))))
+        return self.value_of(self.new_node(block, name, kind))
 
-    def _new_node(self, block: OpenBlock, name: str, kind: Any) -> Node:
+    def new_node(self, block: OpenBlock, name: str, kind: Any) -> Node:
         node = Node(self.fresh(name), "parameter", "", (), {}, kind)
         block.parameters.append(node)
         return node
@@ -268,6 +274,8 @@ class Inside(Calling):
                 return [*self._given(way, value.value, kind.kind), value.unbound]
             return [*self._given(way, value, kind.kind), False]
         found = value.real(self.tracer)
+        if isinstance(found, GrowingList):
+            return [found.buffer.node, self.arg(found.count)]
         return [*self.either_parts(found, kind, way.block)] if isinstance(kind, EitherType) else [self.arg(found)]
 
     def _anything(self, way: Arrival, kind: Any) -> list[Any]:
@@ -278,6 +286,8 @@ class Inside(Calling):
             return [kind.python(0)]
         if isinstance(kind, ArrayType):
             return [kind.dtype.type(0)]
+        if isinstance(kind, GrowingType):
+            raise GraphBreak("a list that grows in a loop has no value on some way", "loop")
         sizes = [int(axis in kind.ones) for axis in range(kind.ndim)]
         return [self.step("new", *sizes, type=kind, block=way.block, dtype=kind.dtype)]
 
@@ -295,10 +305,12 @@ class Inside(Calling):
         live = frame.code.live_variables(head)
         first = ways[0].state
         stack: list[Value] = []
+        entered: Value = UNBOUND  # the iterator, as it is before the first round
         for position in range(len(first.stack)):
             values = [way.state.stack[position] for way in ways]
             top = position == len(first.stack) - 1 and frame.code.instructions[head].op == "FOR_ITER"
             if top:
+                entered = self.stream(values[0])
                 stack.append(self._entered_stream(block, place, ways, values))
             else:
                 stack.append(self._merged(block, ways, values, f"stack_{position}"))
@@ -307,13 +319,14 @@ class Inside(Calling):
             if name in local:
                 continue
             values = [way.state.locals.get(name, UNBOUND) for way in ways]
-            if name in changing:
+            if name in changing or any(isinstance(value, GrowingList) for value in values):
                 local[name] = self._guessed(block, place, ("local", name), ways, values, name)
             else:
                 local[name] = self._merged(block, ways, values, name)
         self.current = block
         self._finish_ways(ways)
         ways.clear()  # from here on those that go back
+        self.rounds[block.name] = growing.rounds(self, frame.code, part, head, entered)
         self.loops[head, id(ways)] = (place, block, State(tuple(stack), local))
         return State(tuple(stack), dict(local))
 
@@ -398,6 +411,15 @@ class Inside(Calling):
                 self._hand_over_same(own, back, item)
         elif not own.isdisjoint(nodes_of(value)):
             back.args.extend(nodes_of(value))
+
+    # lists ----------------------------------------------------------------------------------------------------------
+    def append(self, owner: GrowingList, value: Value) -> None:
+        """``list.append`` of a list that the program has."""
+        growing.append(self, owner, value)
+
+    def learn(self, owner: ListValue, value: Value) -> None:
+        """``list.append`` of another list: it is to become one of the program's."""
+        growing.learn(self, owner, value)
 
     # calls --------------------------------------------------------------------------------------------------------
     def run_frame(self, frame: Frame) -> Value:

@@ -64,7 +64,7 @@ def part_from(code: Code, start: int, whole: bool = False) -> Part:
 
 
 def _part_from(code: Code, start: int, whole: bool) -> Part:
-    ways = _ways(code)
+    ways = ways_of(code)
     order = _in_order(ways, start)
     place = {index: number for number, index in enumerate(order)}
     before: dict[int, list[int]] = {index: [] for index in order}
@@ -87,7 +87,7 @@ def _part_from(code: Code, start: int, whole: bool) -> Part:
     return Part(start, end, leaders, heads, doomed, {head: bodies[head] & inside for head in heads})
 
 
-def _ways(code: Code) -> Sequence[tuple[int, ...]]:
+def ways_of(code: Code) -> Sequence[tuple[int, ...]]:
     """Where control goes from each instruction, if nothing is raised."""
     if "ways" not in code.found:
         code.found["ways"] = [
@@ -127,7 +127,7 @@ def _body(before: dict[int, list[int]], head: int, backs: Iterable[int]) -> froz
 
 def _doomed(code: Code, order: list[int]) -> frozenset[int]:
     """Instructions from which every way ends in a ``raise``."""
-    ways = _ways(code)
+    ways = ways_of(code)
     alive: set[int] = set()
     changed = True
     while changed:
@@ -145,7 +145,7 @@ def _end(code: Code, order: list[int], start: int, body: frozenset[int], doomed:
     """The first instruction outside of the loop that all ways from ``start`` pass."""
     alive = [index for index in order if index not in doomed]
     bits = {index: 1 << number for number, index in enumerate(alive)}
-    ways = {index: [after for after in _ways(code)[index] if after in bits] for index in alive}
+    ways = {index: [after for after in ways_of(code)[index] if after in bits] for index in alive}
     every = (1 << len(alive)) - 1
     passed = dict.fromkeys(alive, every)  # sets of instructions, as bits
     changed = True

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
+from capture.frames.loops import growing
 from capture.frames.loops.evaluating import MOST_STARTS, Inside, Restart, State
 from capture.frames.loops.flow import Part, part_from
 from capture.frames.loops.order import is_turned, turned_arrays
 from capture.frames.loops.values import (
     UNBOUND,
     EitherValue,
+    GrowingList,
+    GrowingType,
     InsideNumber,
     InsideScalar,
     InsideValue,
@@ -31,7 +34,9 @@ from capture.frames.loops.writing import OpenBlock
 from capture.frames.rebuild import every_part
 from capture.frames.values.arrays import ArrayValue, GraphValue, graph_value
 from capture.frames.values.base import NeedsNative, Value
+from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
+from capture.frames.values.grown import GrownList, Left
 from capture.frames.values.numbers import Specialise
 from capture.frames.values.results import ChosenValue, ComputedNumber, computed
 from capture.ir import op as ops
@@ -63,7 +68,7 @@ def capture_loop(tracer: Tracer, frame: Frame) -> bool:
         return False
     is_loop = frame.instruction.op not in DECISIONS
     try:
-        _capture(tracer, frame, marks[0])
+        _capture(tracer, frame, marks[0], place)
         loops.pop(place, None)
         return True
     except (GraphBreak, Specialise) as stop:
@@ -81,7 +86,7 @@ def capture_loop(tracer: Tracer, frame: Frame) -> bool:
     return False
 
 
-def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
+def _capture(tracer: Tracer, frame: Frame, start: int, place: str) -> None:
     part = part_from(frame.code, frame.index)
     whole = part if part.end is not None else part_from(frame.code, frame.index, True)
     guesses: dict[Any, Any] = {}
@@ -92,7 +97,9 @@ def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
         inside = tracer.inside = Inside(tracer, guesses)
         tracer.journal.frozen = True
         entry = inside.current = inside.open("start")
+        inside.lists = growing.lists_of(frame)
         try:
+            growing.take_lists(inside, frame)
             state = inside.evaluate(frame, whole)
             break
         except Restart:
@@ -101,7 +108,7 @@ def _capture(tracer: Tracer, frame: Frame, start: int) -> None:
             frame.stack[:], frame.locals, frame.index = list(stack), dict(local), index
     else:
         raise GraphBreak("a loop whose variables do not settle", "loop")
-    results = _Results(inside, tracer, frame, whole)
+    results = _Results(inside, tracer, frame, whole, place)
     outcome = results.collect(state)
     tracer.inside = None
     tracer.journal.frozen = False
@@ -156,6 +163,14 @@ def _require_only_operands(tracer: Tracer, start: int) -> None:
 
 
 @dataclass(frozen=True)
+class Grown:
+    """A list whose items are the rows of a result."""
+
+    rows: int
+    type: GrowingType
+
+
+@dataclass(frozen=True)
 class OneOf:
     """Of several results the one with a number, which is a result itself."""
 
@@ -166,12 +181,15 @@ class OneOf:
 class _Results:
     """What comes out of a program."""
 
-    def __init__(self, inside: Inside, tracer: Tracer, frame: Frame, part: Part) -> None:
+    def __init__(self, inside: Inside, tracer: Tracer, frame: Frame, part: Part, place: str) -> None:
         self.inside, self.tracer, self.frame, self.part = inside, tracer, frame, part
+        self.place = place
         self.values: list[Any] = []  # what the program finishes with
         self.chosen: dict[int, list[Value]] = {}  # place -> the arrays of which it is the number
         self.parts: list[Node] = []  # the nodes of ``values``, when there is a graph's node for the loop
         self.known: dict[int, Value] = {}  # arrays among them
+        self.lists: dict[int, GrownList] = {}  # by the places of their items
+        self.grown: dict[Node, GrowingList] = {}  # the lists whose items are these
         self.weak: list[Node] = []  # these must be false, or Python goes another way
 
     def collect(self, state: State | Value) -> Any:
@@ -193,6 +211,8 @@ class _Results:
             value = value.value
         if isinstance(value, OneOfValue):
             return OneOf(self._placed(value.number), [self._placed(option) for option in value.options])
+        if isinstance(value, GrowingList):
+            return self._grown(value)
         if isinstance(value, TupleValue) and self._is_made_inside(value):
             return tuple(self._placed(item) for item in value.values)
         if isinstance(value, EitherValue):
@@ -203,6 +223,19 @@ class _Results:
         if self._is_made_inside(value):
             raise GraphBreak(f"{value.describe()} that a loop has made is used behind it", "loop")
         return value
+
+    def _grown(self, value: GrowingList) -> Grown:
+        """The items as one array. Without any there is none: Python goes on by itself."""
+        inside = self.inside
+        known = next((rows for rows, each in self.grown.items() if each is value), None)
+        if known is not None:
+            return Grown(self._result(known), value.type)
+        count = inside.arg(value.count)
+        self.weak.append(inside.arg(inside.number("==", value.count, Constant(0))))
+        items = (("slice", 0, count, None), *[("slice", None, None, None)] * (value.type.buffer.ndim - 1))
+        rows = inside.view(value.buffer, items).node
+        self.grown[rows] = value
+        return Grown(self._result(rows), value.type)
 
     def _is_made_inside(self, value: Value) -> bool:
         """Whether a value is of the program, or has a part that is."""
@@ -309,6 +342,7 @@ class _Results:
         if not new:
             return
         turned = turned_arrays(self.inside.blocks, [each for each, node in outer.items() if is_turned(node.type)])
+        growing.require_own_items(self.inside, owners_of(self.inside.blocks), self.values, turned)
         if not turned.isdisjoint(set(new) - self.copied):
             raise GraphBreak("an array that is not in C order comes out of a loop", "loop")
 
@@ -347,10 +381,22 @@ class _Results:
         if value in outer:
             kind = outer[value].type
             return array_type(kind.dtype, kind.shape)
-        shape = self._shape(value, set(), outer)
+        shape = self._shape(value, set(), outer) if value not in self.grown else self._grown_shape(value, outer)
         if shape is None:
             raise GraphBreak("the shape of an array behind a loop is not known", "loop")
         return array_type(value.type.dtype, shape)
+
+    def _grown_shape(self, value: Node, outer: Mapping[Node, Node]) -> Any:
+        """As many rows as there are items, each as large as what is appended."""
+        owner = self.grown[value]
+        count = growing.count_of(self.inside, self.inside.arg(owner.count))
+        if count is None:
+            raise GraphBreak("how many items a list has behind a loop is not known before it", "loop")
+        if not isinstance(owner.type.item, RankedType):
+            return (count,)
+        items = (each.item for each in self.inside.appended if each.number == owner.type.number)
+        shapes = (self._shape(item, set(), outer) for item in items)
+        return next(((count, *shape) for shape in shapes if shape is not None), None)
 
     def _shape(self, value: Node, seen: set[Node], outer: Mapping[Node, Node]) -> Any:
         """The sizes that an array is taken to have: those that it had before the loop. The program looks."""
@@ -398,12 +444,26 @@ class _Results:
             return ChosenValue(number, [self._value(option) for option in found.options])
         if isinstance(found, tuple):
             return TupleValue([self._value(item) for item in found])
+        if isinstance(found, Grown):
+            return self._list(found)
         if isinstance(found, Value):
             return found
         node = self.parts[found]
         if found in self.chosen:
             return ChosenValue(ComputedNumber(node), self.chosen[found])
         return ComputedNumber(node) if isinstance(node.type, NumberType) else self._array(found, node)
+
+    def _list(self, found: Grown) -> GrownList:
+        """One value for each list: two names of one list stay so."""
+        known = self.lists.get(found.rows)
+        if known is None:
+            item, record = found.type.item, self.tracer.settings.record.loops
+            python = item.python if isinstance(item, NumberType) else None
+            left = Left(loop_at(self.place), lambda reason: record.__setitem__(self.place, reason))
+            array = self._array(found.rows, self.parts[found.rows])
+            assert isinstance(array, ArrayValue)
+            known = self.lists[found.rows] = GrownList(array, python, isinstance(item, RankedType), left)
+        return known
 
     def _array(self, place: int, node: Node) -> Value:
         """One value for each result: two names of one array stay so."""

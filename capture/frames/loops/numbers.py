@@ -18,6 +18,7 @@ from capture.frames.loops.values import (
     UNBOUND,
     EitherType,
     EitherValue,
+    GrowingList,
     InsideArray,
     InsideNumber,
     InsideScalar,
@@ -87,7 +88,7 @@ class Numbers(Writer):
         found = value.real(self.tracer) if not isinstance(value, Stream) else value
         if isinstance(found, EitherValue):
             return EitherType(found.python, found.type)
-        if isinstance(found, InsideNumber | InsideScalar | InsideArray):
+        if isinstance(found, InsideNumber | InsideScalar | InsideArray | GrowingList):
             return found.type  # type: ignore[no-any-return]
         if isinstance(found, Constant):
             if type(found.value) in PYTHON_NUMBERS:

@@ -15,9 +15,11 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
+from capture.frames.values.numbers import NumberValue
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.program import ANY, DENSE, INNER, RankedType
+from capture.ir.shapes.extremes import maximum
 from capture.ir.types import ArrayType, NumberType
 from capture.records import dataclass
 
@@ -128,6 +130,34 @@ class InsideArray(InsideValue):
         return Rows(self)
 
 
+class GrowingList(Value):
+    """A list that the program appends to: the first ``count`` rows of a buffer. It is another value after each time."""
+
+    __slots__ = ("buffer", "count", "type")
+    noun = "list"
+
+    def __init__(self, type: GrowingType, buffer: InsideArray, count: Value) -> None:
+        super().__init__()
+        self.type, self.buffer, self.count = type, buffer, count
+
+    def python_type(self, tracer: Tracer) -> type:
+        return list
+
+    def attribute(self, tracer: Tracer, name: str) -> Value:
+        if name == "append":
+            return tracer.method(self, name)
+        raise GraphBreak(f"{name!r} of a list that grows in a loop", "loop")
+
+    def call_method(self, tracer: Tracer, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if name != "append" or len(args) != 1 or kwargs:
+            raise GraphBreak(f"{name!r} of a list that grows in a loop", "loop")
+        _inside(tracer).append(self, args[0])
+        return Constant(None)
+
+    def truth(self, tracer: Tracer) -> bool:
+        raise GraphBreak("a decision on a list that grows in a loop", "branch")
+
+
 class EitherValue(Value):
     """A Python number, or the NumPy scalar that it turned into: ``total = 0`` and then ``total += x[i]``.
 
@@ -184,6 +214,8 @@ def nodes_of(value: Value) -> list[Any]:
         return [*nodes_of(value.value), value.unbound]
     if isinstance(value, EitherValue):
         return [value.node, value.weak]
+    if isinstance(value, GrowingList):
+        return [value.buffer.node, getattr(value.count, "node", None)]
     return [value.node] if isinstance(value, InsideValue) else []
 
 
@@ -389,6 +421,35 @@ class Tabled(Stream):
         return inside.row(self.table, self.place), Tabled(self.table, inside.advanced(self.place, 1))
 
 
+def trips_of(stream: Stream, operands: Mapping[Node, Any]) -> Any:
+    """How many items come, as a size, where that is known before the loop; ``operands`` are the program's."""
+    if isinstance(stream, Enumerating):
+        return trips_of(stream.over, operands)
+    if isinstance(stream, Zipped):
+        found = [trips_of(over, operands) for over in stream.over]
+        return found[0] if all(each == found[0] for each in found) else None
+    if isinstance(stream, Rows):
+        outer = operands.get(stream.array.node)
+        size = stream.array.sizes[0] if outer is None else outer.type.shape[0]
+        start = _known_size(stream.place, operands)
+        return None if size is None or start is None else maximum(0, size - start)
+    if not isinstance(stream, Counting) or not isinstance(stream.step, int):
+        return None
+    start, stop = _known_size(stream.next, operands), _known_size(stream.stop, operands)
+    if isinstance(start, int) and isinstance(stop, int):
+        return len(range(start, stop, stream.step))
+    if start is None or stop is None or stream.step not in (1, -1):
+        return None
+    return maximum(0, stop - start if stream.step == 1 else start - stop)
+
+
+def _known_size(value: Value, operands: Mapping[Node, Any]) -> Any:
+    outer = operands.get(value.node) if isinstance(value, InsideNumber) else value
+    if isinstance(outer, Constant):
+        return outer.value if type(outer.value) is int else None
+    return outer.size if isinstance(outer, NumberValue) and outer.python is int else None
+
+
 # Kinds: what a parameter of a block may be --------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class EitherType:
@@ -405,7 +466,16 @@ class MaybeType:
     kind: Any
 
 
-Kind = NumberType | ArrayType | RankedType | EitherType | MaybeType
+@dataclass(frozen=True, slots=True)
+class GrowingType:
+    """Of a ``GrowingList``: what its items are and where they lie; ``number`` tells lists apart."""
+
+    item: NumberType | ArrayType | RankedType
+    buffer: RankedType
+    number: int
+
+
+Kind = NumberType | ArrayType | RankedType | EitherType | MaybeType | GrowingType
 
 
 def joined(one: Kind | None, other: Kind | None) -> Kind | None:

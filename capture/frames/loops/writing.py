@@ -57,6 +57,9 @@ class Writer:
         self._names: dict[str, int] = {}
         self._inside: dict[Any, Value] = {}  # by outer node
         self._tables: dict[int, Any] = {}  # by sequence
+        self.appended: list[Any] = []  # arrays that go into lists
+        self.rounds: dict[str, Any] = {}  # of loops, by the names of the blocks of their heads
+        self.lists: frozenset[int] = frozenset()  # those that variables held before, by id
 
     def fresh(self, wish: str) -> str:
         """A name that nothing else in the program has."""

@@ -43,6 +43,7 @@ from capture.frames.values.containers import DictValue, ListValue, SequenceValue
 from capture.frames.values.exceptions import ExceptionValue, Raised
 from capture.frames.values.functions import CellValue, CodeValue, FunctionValue
 from capture.frames.values.generators import next_item, stop_of
+from capture.frames.values.grown import GrownList, as_arrays
 from capture.frames.values.instances import METHODS_OF_OBJECT, NamedTupleValue
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, ReversedIterator, ZipIterator
 from capture.frames.values.keys import SliceValue
@@ -75,6 +76,9 @@ def call_op(
         return tracer.inside.call_op(op, args, kwargs, instead)
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
+    made, args = as_arrays(tracer, op, args, kwargs)
+    if made is not op:
+        op, kwargs = made, {}
     if op is None:
         return call_numpy(tracer, instead, args, kwargs)
     return first_of(
@@ -234,7 +238,7 @@ Builtin = Callable[..., Value]
 def _len(tracer: Tracer, value: Value) -> Value:
     if isinstance(value, ArrayValue) and value.type.shape:
         return tracer.sizes.value(value.type.shape[0])
-    return value.size(tracer) if isinstance(value, ListValue) else Constant(value.length(tracer))
+    return value.size(tracer) if isinstance(value, ListValue | GrownList) else Constant(value.length(tracer))
 
 
 def _every(wanted: bool) -> Builtin:

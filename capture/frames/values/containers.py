@@ -231,6 +231,8 @@ class ListValue(SequenceValue):
             tracer.journal.set(self, "changed_outside", True)
 
     def append(self, tracer: Tracer, value: Value) -> None:
+        if tracer.inside is not None:
+            tracer.inside.learn(self, value)
         self._add(tracer, (value,), MethodCall(self, list.append, (value,)))
 
     def extend(self, tracer: Tracer, values: Sequence[Value]) -> None:

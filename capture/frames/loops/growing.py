@@ -1,0 +1,270 @@
+"""Lists that a loop appends to: in a program, a buffer with room for more items, and how many there are.
+
+In: a list made before the loop that nobody else refers to, and what is appended. Out: steps that make room, a buffer of
+twice the size, and write the item; behind the loop the items are the rows of one array (``GrownList``).
+
+    outs = []
+    for i in range(n):
+        outs.append(x[i] * 2)     # buffer, count -> buffer or a larger one, count + 1
+
+Arrays are copied where they are appended. That is what Python does only if nobody writes them later and nobody else has
+them, so each is new in its round, and is not written behind the ``append`` (``require_own_items``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from capture.frames.breaks import GraphBreak
+from capture.frames.loops.values import GrowingList, GrowingType, InsideArray, Stream, trips_of
+from capture.frames.rebuild import every_part
+from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
+from capture.frames.values.containers import ListValue
+from capture.ir.graph import Node
+from capture.ir.program import DENSE, STORES, VIEWS, Branch, Jump, RankedType, jumps_of
+from capture.ir.shapes import Size
+from capture.ir.types import ArrayType, NumberType
+from capture.records import dataclass
+
+if TYPE_CHECKING:
+    from capture.frames.loops.evaluating import Inside
+    from capture.frames.loops.flow import Part
+    from capture.frames.loops.writing import OpenBlock
+    from capture.frames.tracer import Frame
+
+ROOM = 16
+"""Items for which the first buffer has room."""
+
+_DTYPES = {int: np.dtype(np.int64), float: np.dtype(float), bool: np.dtype(bool)}
+
+
+@dataclass(frozen=True, eq=False)
+class Appended:
+    """An array that is appended: the steps written before, and the heads of the loops around."""
+
+    item: Node
+    number: int  # of the list
+    before: frozenset[Node]
+    heads: tuple[OpenBlock, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A loop: how often it goes round, None where that is not known beforehand."""
+
+    trips: Size | None
+
+
+# Before the loop ----------------------------------------------------------------------------------------------------
+def take_lists(inside: Inside, frame: Frame) -> None:
+    """Lists in the frame's variables that the loop is known to append to become lists of the program."""
+    for name, value in list(frame.locals.items()):
+        found = value.looked_at
+        if isinstance(found, ListValue) and ("list", id(found)) in inside.guesses:
+            frame.locals[name] = _grown_from(inside, found, inside.guesses["list", id(found)])
+
+
+def learn(inside: Inside, owner: ListValue, value: Value) -> None:
+    """A list from before the loop is appended to: the evaluation starts again, with room for such items."""
+    from capture.frames.loops.evaluating import Restart
+
+    if inside.tracer.frames[inside.depth].locals is None or owner.outside is not None:
+        return
+    names = [each for frame in inside.tracer.frames for each in (*frame.locals.values(), *frame.stack)]
+    held = [each for each in names if each.looked_at is owner]
+    base = inside.tracer.frames[inside.depth]
+    if len(held) != 1 or not any(each.looked_at is owner for each in base.locals.values()):
+        raise GraphBreak("a list that has two names grows in a loop", "loop")
+    if ("list", id(owner)) in inside.guesses or id(owner) not in inside.lists:
+        raise GraphBreak("a list that is made in a loop grows", "loop")
+    _require_alone(inside, owner)
+    inside.guesses["list", id(owner)] = _item_kind(inside, value)
+    raise Restart
+
+
+def lists_of(frame: Frame) -> frozenset[int]:
+    """The lists that the variables of a frame hold."""
+    return frozenset(id(value.looked_at) for value in frame.locals.values() if isinstance(value.looked_at, ListValue))
+
+
+def _require_alone(inside: Inside, owner: ListValue) -> None:
+    """No container, closure or store refers to the list."""
+    tracer = inside.tracer
+    stores = [operand for store in tracer.outside.stores for operand in store.operands]
+    frames = [each for frame in tracer.frames for each in (*frame.locals.values(), *frame.stack)]
+    others = [each for each in frames if each.looked_at is not owner]
+    if any(part is owner for part in every_part([*stores, *others])):
+        raise GraphBreak("a list that something else refers to grows in a loop", "loop")
+
+
+def _item_kind(inside: Inside, value: Value) -> Any:
+    kind = inside.kind(value)
+    if isinstance(kind, NumberType) and kind.python in _DTYPES:
+        return NumberType(kind.python)
+    if isinstance(kind, ArrayType) and kind.scalar and kind.dtype != np.float16:
+        return kind
+    if isinstance(kind, RankedType):
+        return RankedType(kind.dtype, kind.ndim)
+    raise GraphBreak("a list whose items are no arrays or numbers of one kind grows in a loop", "loop")
+
+
+def _grown_from(inside: Inside, found: ListValue, kind: Any) -> GrowingList:
+    items = [value.real(inside.tracer) for value in found.values]
+    if items and isinstance(kind, RankedType):
+        raise GraphBreak("a list that holds arrays already grows in a loop", "loop")
+    if any(_item_kind(inside, item) != kind for item in items):
+        raise GraphBreak("a list of unlike items grows in a loop", "loop")
+    dtype = _DTYPES[kind.python] if isinstance(kind, NumberType) else kind.dtype
+    rank = kind.ndim if isinstance(kind, RankedType) else 0
+    type = GrowingType(kind, RankedType(dtype, rank + 1, DENSE), id(found))
+    node = inside.step("new", len(items), *[1] * rank, type=type.buffer, name="items", dtype=dtype, value=None)
+    for place, item in enumerate(items):
+        inside.step("store_at", node, (place,), inside.arg(item), type=None)
+    return GrowingList(type, inside.array(node), Constant(len(items)))
+
+
+# In the loop --------------------------------------------------------------------------------------------------------
+def append(inside: Inside, owner: GrowingList, value: Value) -> None:
+    """Write an item behind the others; every variable that holds the list holds the longer one from now on."""
+    found = value.real(inside.tracer)
+    if _item_kind(inside, found) != owner.type.item:
+        raise GraphBreak("items of several kinds are appended to a list in a loop", "loop")
+    if isinstance(found, InsideArray):
+        steps = frozenset(step for block in inside.blocks for step in block.steps)
+        heads = tuple(block for _, block, _ in inside.loops.values())
+        inside.appended.append(Appended(found.node, owner.type.number, steps, heads))
+        _require_shape(inside, owner, found)
+    buffer = _with_room(inside, owner, found)
+    place = inside.arg(owner.count)
+    if isinstance(found, InsideArray) and found.type.ndim:
+        inside.step("store", inside.view(buffer, (place,)).node, found.node, type=None)
+    else:
+        stored = inside.element(found, ()) if isinstance(found, InsideArray) else found
+        inside.step("store_at", buffer.node, (place,), inside.arg(stored), type=None)
+    longer = GrowingList(owner.type, buffer, inside.number("+", owner.count, Constant(1), wraps=True))
+    _replace(inside, owner, longer)
+
+
+def _require_shape(inside: Inside, owner: GrowingList, item: InsideArray) -> None:
+    """Go on only where the item is as large as those before it."""
+    filled = inside.number(">", owner.count, Constant(0))
+    for axis in range(item.type.ndim):
+        size = inside.size(owner.buffer, axis + 1)
+        other = inside.number("!=", item.size(inside.tracer, axis), size)
+        inside.leave_if(inside.arg(inside.both(filled, other)))
+
+
+def _with_room(inside: Inside, owner: GrowingList, item: Value) -> InsideArray:
+    """The buffer, or a larger one with the same items."""
+    full = inside.number(">=", owner.count, inside.size(owner.buffer, 0))
+    before, larger, ready = inside.current, inside.open("larger"), inside.open("room")
+    before.end = Branch(inside.arg(full), Jump(larger.name), Jump(ready.name, (owner.buffer.node,)))
+    inside.current = larger
+    twice = inside.number("*", owner.count, Constant(2), wraps=True)
+    sizes = [inside.number("+", twice, Constant(ROOM), wraps=True)]
+    if isinstance(item, InsideArray):
+        sizes += [item.size(inside.tracer, axis) for axis in range(item.type.ndim)]
+    type = owner.type.buffer
+    made = inside.array(
+        inside.step("new", *map(inside.arg, sizes), type=type, name="items", dtype=type.dtype, value=None)
+    )
+    filled = (("slice", 0, inside.arg(owner.count), None), *[("slice", None, None, None)] * (type.ndim - 1))
+    source, target = inside.view(owner.buffer, filled), inside.view(made, filled)
+    inside.step("store", target.node, source.node, type=None)
+    larger.end = Jump(ready.name, (made.node,))
+    inside.current = ready
+    return inside.array(inside.new_node(ready, "items", type))
+
+
+def _replace(inside: Inside, old: GrowingList, new: GrowingList) -> None:
+    """Variables and operands hold the longer list; nothing else may hold the shorter one."""
+    frame, others = inside.tracer.frames[-1], inside.tracer.frames[:-1]
+    frame.locals = {name: new if value is old else value for name, value in frame.locals.items()}
+    frame.stack[:] = [new if value is old else value for value in frame.stack]
+    left = [*frame.locals.values(), *frame.stack]
+    left += [each for other in others for each in (*other.locals.values(), *other.stack)]
+    if any(isinstance(part, GrowingList) and part.type == old.type and part is not new for part in every_part(left)):
+        raise GraphBreak("a list that has two names grows in a loop", "loop")
+
+
+# How often a loop goes round ----------------------------------------------------------------------------------------
+def rounds(inside: Inside, code: Any, part: Part, head: int, stream: Value) -> Round:
+    """How often the loop goes round, if it is left only where its iterator ends."""
+    from capture.frames.loops.flow import ways_of
+
+    if not isinstance(stream, Stream):
+        return Round(None)
+    body, ways = part.bodies[head], ways_of(code)
+    inner = (index for index in body if index != head and index not in part.doomed)
+    if any(after not in body and after not in part.doomed for index in inner for after in ways[index]):
+        return Round(None)
+    return Round(trips_of(stream, inside.operands))
+
+
+def count_of(inside: Inside, count: Any) -> Size | None:
+    """How many items there are behind the loop, as far as that is known before it. The program looks."""
+    return _rise(inside, count, None, frozenset())
+
+
+def _rise(inside: Inside, value: Any, base: Node | None, seen: frozenset[Node]) -> Size | None:
+    """How much larger a count is than another one, or than nothing."""
+    if value is base:
+        return 0
+    if not isinstance(value, Node):
+        return int(value) if base is None else None
+    if value in seen:
+        return None
+    seen |= {value}
+    if value.target == "number" and value.params["symbol"] == "+" and isinstance(value.args[1], int):
+        before = _rise(inside, value.args[0], base, seen)
+        return None if before is None else before + value.args[1]
+    if value.kind != "parameter" or value in inside.operands:
+        return None
+    block = next(block for block in inside.blocks if value in block.parameters)
+    ways = list(_ways_to(inside, block, block.parameters.index(value)))
+    loop = inside.rounds.get(block.name)
+    if loop is None:
+        return _same([_rise(inside, given, base, seen) for _, given in ways])
+    place = inside.blocks.index(block)
+    entered = _same([_rise(inside, given, base, seen) for before, given in ways if before < place])
+    added = _same([_rise(inside, given, value, seen - {value}) for before, given in ways if before >= place])
+    if entered is None or added is None or loop.trips is None:
+        return None
+    return entered + added * loop.trips
+
+
+def _ways_to(inside: Inside, block: OpenBlock, place: int) -> Iterator[tuple[int, Any]]:
+    """What jumps to a block give for a parameter, with the number of the block that each comes from."""
+    for number, before in enumerate(inside.blocks):
+        for jump in jumps_of(before.end):
+            if jump.target == block.name:
+                yield number, jump.args[place]
+
+
+def _same(found: Sequence[Size | None]) -> Size | None:
+    return found[0] if found and all(each == found[0] for each in found) else None
+
+
+# Behind the loop ----------------------------------------------------------------------------------------------------
+def require_own_items(
+    inside: Inside, roots: Mapping[Any, frozenset[Node]], results: Sequence[Any], turned: set[Node]
+) -> None:
+    """Arrays in lists are new in their rounds, nobody else has them behind the loop, and nothing writes them there."""
+    for appended in inside.appended:
+        owners = roots.get(appended.item, frozenset())
+        around = {owner for head in appended.heads for each in head.parameters for owner in roots.get(each, ())}
+        if not owners or any(owner.kind == "parameter" or owner.target in VIEWS for owner in owners):
+            raise GraphBreak("an array from outside is appended to a list in a loop", "loop")
+        if appended.item in turned:
+            raise GraphBreak("an array that is not in C order is appended to a list in a loop", "loop")
+        for block in inside.blocks:
+            for step in block.steps:
+                writes = step.target in STORES and not owners.isdisjoint(roots.get(step.args[0], ()))
+                if writes and (step not in appended.before or not owners.isdisjoint(around)):
+                    raise GraphBreak("an array in a list is written in a loop", "loop")
+        if any(not owners.isdisjoint(roots.get(value, ())) for value in results):
+            raise GraphBreak("an array in a list has another name behind a loop", "loop")
