@@ -29,8 +29,9 @@ from capture.records import dataclass
 if TYPE_CHECKING:
     from capture.inductor.programs.function import Function
 
-LEAST = 10_000
-"""Nanoseconds of work from which threads are asked for."""
+LEAST = 100_000
+"""Nanoseconds of work, by a rough guess, from which threads are asked for: the guess may be several times too high, and
+within loops they are asked again and again."""
 
 FEW = 8
 """Places of an axis that are too few to be cut evenly."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.inductor.csource import Lines
 from capture.inductor.programs import sharing
-from capture.inductor.programs.counting import natural_loops
+from capture.inductor.programs.counting import is_single, natural_loops
 from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.overflows import NAME as OVERFLOW
 from capture.inductor.programs.ranges import affine
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 UNKNOWN = 8.0
 """Elements, and rounds of inner loops, where nothing is known of them before the loop."""
+
+VECTORS = 20
+"""How many times as fast vectors of exchanged loops may be."""
 
 STEP_TIME, ELEMENT_TIME, PRODUCT_TIME = 0.4, 0.3, 0.15
 """Nanoseconds that a step, an element of an array, and one of the products of a sum are taken for."""
@@ -94,7 +97,8 @@ class SharedLoop:
         own = {name for name in named if name in function.variables and _is_assigned(text, name)}
         own |= {function.text(each) for each in rounds.steps}
         time = self.time(own)
-        if isinstance(time, float) and bound.isdigit() and int(bound) * time < sharing.LEAST:
+        least = sharing.LEAST * (VECTORS if self.may_be_vectors() else 1)
+        if isinstance(time, float) and bound.isdigit() and int(bound) * time < least:
             return
         rings = [ring for ring in function.rings if ring[0] in named]
         made = [name for name in named if function.fixed_homes.get(name) in rounds.names]
@@ -114,7 +118,7 @@ class SharedLoop:
                 f"const f64 time = (f64)count * ({time});",
             )
             different = [f"{function.arrays[a].base} != {function.arrays[b].base}" for a, b in rounds.apart]
-            tests = " && ".join(("count > 1", f"time >= {sharing.LEAST}", *different))
+            tests = " && ".join(("count > 1", f"time >= {least}", *different))
             with before.block(f"if ({tests})"):
                 counters = [function.text(each) for each in rounds.steps]
                 values = ", ".join(f".{name} = {name}" for name in (*read, *counters))
@@ -129,6 +133,12 @@ class SharedLoop:
                 with before.block(f"if ({done} == 0)"):
                     before.add(*(f"{function.text(each)} += count * {by};" for each, by in rounds.steps.items()))
                     before.add(*(f"{function.text(each)} = {self.last(each)};" for each in rounds.last))
+
+    def may_be_vectors(self) -> bool:
+        """Whether a compiler may exchange these loops and make vectors of them: it sees less of a part."""
+        blocks = self.rounds.blocks
+        is_single_only = all(is_single(step) for block in blocks for step in block.steps)
+        return is_single_only and self.function.chains.isdisjoint(block.name for block in blocks)
 
     def last(self, node: Node) -> str:
         """C of what the last round gives to a value, behind it."""
