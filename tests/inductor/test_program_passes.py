@@ -121,6 +121,24 @@ def test_circles():
     assert len(find_circular(program_of(run))) == (2 if is_the_same() else 0)
 
 
+def last_of_all(x, y):
+    t, low = 1.0, 0.0
+    for t, u in zip(x, y):  # noqa: B905
+        t = t / u
+        for k in range(3, 9):
+            low = np.sqrt(u - k)
+    return t, low
+
+
+def test_what_only_the_last_round_needs_warns_in_all(recwarn):
+    """A compiler would compute it once, behind the loop."""
+    run = captured(last_of_all, backend=inductor)
+    for x, y in [([1, 0, 2], [2, 0, 3]), ([1, 3, 2], [2, 0, 30]), ([1, 1, 1], [8, 9, 9])]:
+        run.on(lambda x=x, y=y: (np.array(x), np.array(y)))
+        run.on(lambda x=x, y=y: (np.array(x) * 1.0, np.array(y) * 1.0))
+    assert not run.breaks and not run.record.loops
+
+
 # Elements that are carried -------------------------------------------------------------------------------------------
 def spread(u, out, n):
     """What a round writes beside it, the next one reads."""

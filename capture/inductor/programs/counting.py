@@ -13,11 +13,11 @@ go round by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from capture.inductor.programs.ranges import affine, find_dominators, is_int
-from capture.ir.graph import Node
+from capture.ir.graph import Node, iterate_nodes
 from capture.ir.program import Block, Branch, Program, RankedType
 from capture.records import dataclass
 
@@ -74,6 +74,39 @@ def natural_loops(program: Program) -> dict[str, frozenset[str]]:
                 waiting.extend(before[name])
         loops[head] = frozenset(inside)
     return loops
+
+
+def find_left_over(program: Program) -> frozenset[Node]:
+    """The steps of loops whose values nothing computes with in the innermost of these: a compiler computes them once,
+    behind the last round."""
+    loops = sorted(natural_loops(program).items(), key=lambda item: len(item[1]))
+    found: set[Node] = set()
+    seen: set[str] = set()
+    for _, names in loops:
+        blocks = [block for block in program.blocks if block.name in names]
+        used = _used_in(blocks)
+        found |= {step for block in blocks if block.name not in seen for step in block.steps if step not in used}
+        seen |= names
+    return frozenset(found)
+
+
+def _used_in(blocks: Sequence[Block]) -> set[Node]:
+    """What steps and decisions of these blocks are made of, by whatever jumps between them."""
+    by_name = {block.name: block for block in blocks}
+    steps = [step for block in blocks for step in block.steps]
+    used = {value for step in steps for value in iterate_nodes((step.args, tuple(step.params.values())))}
+    used |= {block.end.condition for block in blocks if isinstance(block.end, Branch)}
+    moves = [
+        (given, parameter)
+        for block in blocks
+        for jump in block.jumps
+        if jump.target in by_name
+        for parameter, given in zip(by_name[jump.target].parameters, jump.args, strict=True)
+        if isinstance(given, Node)
+    ]
+    while more := {given for given, parameter in moves if parameter in used} - used:
+        used |= more
+    return used
 
 
 def _counted(program: Program, head: Block, blocks: frozenset[str]) -> Counted | None:

@@ -30,7 +30,7 @@ from capture.inductor.programs.bounded import find_bounded
 from capture.inductor.programs.chains import find_chains, has_single_loops
 from capture.inductor.programs.choosing import Supposition, find_records
 from capture.inductor.programs.circular import find_circular
-from capture.inductor.programs.counting import CHUNK, Counted, find_counted
+from capture.inductor.programs.counting import CHUNK, Counted, find_counted, find_left_over
 from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
 from capture.inductor.programs.numbers import Operand
@@ -88,6 +88,7 @@ class Function:
         self.counted = find_counted(program)
         self.bounded = find_bounded(program, intervals)  # the turns that are counted before these loops
         self.chains = find_chains(program, self.counted)  # blocks in which nothing is chosen by a jump
+        self.left_over = find_left_over(program)
         self.deferred = find_deferred(program, self.counted, self.chains) - set(supposed)
         self.has_single_loops = has_single_loops(program)
         self.rounds = find_rounds(program, self.owners)  # loops that may be shared out, by their first blocks
@@ -172,7 +173,7 @@ class Function:
 
     def keep(self, node: Node) -> None:
         """Have a value computed, also where nobody needs it."""
-        if self.raises and node not in self.needed and node.target in RAISING:
+        if self.raises and node.target in RAISING and (node not in self.needed or node in self.left_over):
             self.lines.add(f'__asm__ volatile("" : : "m"({self.target(node)})); /* computed for what it warns of */')
 
     def target(self, node: Node) -> str:
