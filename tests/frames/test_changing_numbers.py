@@ -388,10 +388,10 @@ def sums_by_key(x, n):
 
 
 def largest_into_elements(x, n):
-    rounds = []
+    rounds = {}
     for i in range(n):
         x[i] = x.max() * 0.5
-        rounds.append(1)
+        rounds[i] = 1
     return x, len(rounds)
 
 
