@@ -3,6 +3,7 @@ to hold however functions are compiled.
 """
 
 import os
+import signal
 
 os.environ["CAPTURE_STRICT"] = "1"  # read once, when capture is imported
 
@@ -21,6 +22,7 @@ SETTINGS = {
 
 def pytest_configure() -> None:
     assert config.strict, "capture was imported before CAPTURE_STRICT was set"
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what they start in the background
 
 
 @pytest.fixture(params=SETTINGS)
