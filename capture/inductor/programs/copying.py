@@ -53,6 +53,17 @@ def copied(
     return Copied(made, values)
 
 
+def entering(block: Block, head: str, first: str) -> Block:
+    """A block whose jumps to a loop go to what comes before it."""
+
+    def to(jump: Jump) -> Jump:
+        return replace(jump, target=first) if jump.target == head else jump
+
+    if isinstance(block.end, Branch):
+        return replace(block, end=replace(block.end, then=to(block.end.then), other=to(block.end.other)))
+    return replace(block, end=to(block.end)) if isinstance(block.end, Jump) else block
+
+
 def with_values(value: Any, values: Mapping[Node, Any]) -> Any:
     """A jump, or nested tuples of nodes and literals, with other values."""
     if isinstance(value, Jump):

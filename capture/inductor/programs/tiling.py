@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from capture.inductor.programs.copying import copied, with_values
+from capture.inductor.programs.copying import copied, entering, with_values
 from capture.inductor.programs.counting import natural_loops
 from capture.inductor.programs.facts import find_owners, is_array
 from capture.inductor.programs.repeating import with_same
@@ -77,7 +77,7 @@ def _loop(program: Program, head: Block, names: frozenset[str]) -> _Loop | None:
     stored = [step.args[0] for step in steps if step.target.startswith("store")]
     ndim = max((value.type.ndim for value in (*read, *new, *stored)), default=0)
     outside = tuple(dict.fromkeys(value for value in read if value not in known and value.type.ndim == ndim))
-    loop = _Loop(head, body, new, same, outside, ndim, _elements(new, same, outside, steps))
+    loop = _Loop(head, body, new, same, outside, ndim, _elements(new, same, outside))
     if not ndim or not (new or stored) or not all(_is_of_elements(step, ndim) for step in steps):
         return None
     whole = (*arrays, *outside, *made)
@@ -128,11 +128,10 @@ def _are_apart(program: Program, loop: _Loop, steps: Sequence[Node]) -> bool:
     return True
 
 
-def _elements(new: Sequence[Node], same: Sequence[Node], outside: Sequence[Node], steps: Sequence[Node]) -> int:
-    """The elements of a tile whose arrays, with what a round makes, are in the nearest cache."""
-    arrays = [*new, *same, *outside, *(step for step in steps if is_array(step) and step.target != "part")]
-    width = sum(node.type.dtype.itemsize for node in arrays[: len(new) + len(same) + len(outside)])
-    return max(64, TILE // max(1, width + sum(node.type.dtype.itemsize for node in new)))
+def _elements(new: Sequence[Node], same: Sequence[Node], outside: Sequence[Node]) -> int:
+    """The elements of a tile whose arrays, with the new ones of a round, are in the nearest cache."""
+    width = sum(node.type.dtype.itemsize for node in (*new, *new, *same, *outside))
+    return max(64, TILE // max(1, width))
 
 
 # Tiles ------------------------------------------------------------------------------------------------------------
@@ -174,17 +173,8 @@ def _tiled(program: Program, loop: _Loop) -> Program:
         elif block in loop.body:
             made.append(block)
         else:
-            made.append(_entering(with_same(block, behind), head.name, f"{head.name}_size"))
+            made.append(entering(with_same(block, behind), head.name, f"{head.name}_size"))
     return replace(program, blocks=tuple(made))
-
-
-def _entering(block: Block, head: str, first: str) -> Block:
-    def to(jump: Jump) -> Jump:
-        return replace(jump, target=first) if jump.target == head else jump
-
-    if isinstance(block.end, Branch):
-        return replace(block, end=replace(block.end, then=to(block.end.then), other=to(block.end.other)))
-    return replace(block, end=to(block.end)) if isinstance(block.end, Jump) else block
 
 
 def _tiles(loop: _Loop, landing: str) -> Sequence[Block]:
@@ -206,7 +196,7 @@ def _tiles(loop: _Loop, landing: str) -> Sequence[Block]:
         for axis, (length, first) in enumerate(zip(found, lengths[0], strict=True))
         if axis not in array.type.ones
     ]
-    entered = _copies(sizes, head, begun)
+    entered = _entered(sizes, head, begun)
     large = sizes.truth(">", sizes.whole("*", rows, each), loop.step)
     divides = entered
     for condition in (large, *equal):
@@ -248,7 +238,7 @@ def _tiles(loop: _Loop, landing: str) -> Sequence[Block]:
     return asking, before, next_one, dividing, *rounds, ending
 
 
-def _copies(writer: _Writer, head: Block, begun: dict[Node, Any]) -> Node:
+def _entered(writer: _Writer, head: Block, begun: dict[Node, Any]) -> Node:
     """Whether the loop has a first round."""
     values: dict[Node, Any] = dict(begun)
     for step in head.steps:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.inductor.programs.choosing import Chosen
-from capture.inductor.programs.copying import copied, with_values
+from capture.inductor.programs.copying import copied, entering, with_values
 from capture.inductor.programs.counting import Counted, find_counted
 from capture.inductor.programs.facts import find_users
 from capture.inductor.programs.ranges import is_int
@@ -169,23 +169,12 @@ def _twice(chosen: Chosen, loop: _Loop) -> Chosen:
         elif block in loop.blocks:
             made.append(block)
         else:
-            made.append(_entering(with_same(block, outside), head.name, asks.name))
+            made.append(entering(with_same(block, outside), head.name, asks.name))
     supposed = dict(chosen.supposed)
     for step, what in chosen.supposed.items():
         if step in sure.values:
             supposed[sure.values[step]] = map_nodes(what, lambda node: sure.values.get(node, node))
     return Chosen(replace(chosen.program, blocks=tuple(made)), supposed)
-
-
-def _entering(block: Block, head: str, asks: str) -> Block:
-    """A block whose jumps to a loop go to what is asked before it."""
-
-    def to(jump: Jump) -> Jump:
-        return replace(jump, target=asks) if jump.target == head else jump
-
-    if isinstance(block.end, Branch):
-        return replace(block, end=replace(block.end, then=to(block.end.then), other=to(block.end.other)))
-    return replace(block, end=to(block.end)) if isinstance(block.end, Jump) else block
 
 
 def _asking(loop: _Loop) -> Block:
