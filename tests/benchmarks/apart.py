@@ -30,9 +30,18 @@ an empty cache of its own needs a tenth of it.
 def outcomes(
     name: str, program: str, dtype: str, sizes: Sequence[int], seconds: float, limit: float = LIMIT
 ) -> list[Outcome]:
-    """One for each size; a process that does not come back is ended, with all that it has started."""
+    """One for each size."""
+    given = [name, program, dtype, str(seconds), *map(str, sizes)]
+    out, status = output(__name__, given, limit + 2 * seconds * len(sizes))
+    late = f"over {limit:.0f} s to compile and run"
+    return read(out, late if status is None else f"its process ended with {status}", len(sizes))
+
+
+def output(module: str, arguments: Sequence[str], limit: float) -> tuple[str, int | None]:
+    """What a module that is run as a program prints, and its status; None where it does not come back in ``limit``
+    seconds: it is ended then, with all that it has started."""
     child = subprocess.Popen(
-        [sys.executable, "-m", __name__, name, program, dtype, str(seconds), *map(str, sizes)],
+        [sys.executable, "-m", module, *arguments],
         env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -40,13 +49,15 @@ def outcomes(
         start_new_session=True,
     )
     try:
-        out, _ = child.communicate(timeout=limit + 2 * seconds * len(sizes))
-        reason = f"its process ended with {child.returncode}"
+        out, _ = child.communicate(timeout=limit)
+        return out, child.returncode
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
-        out, _ = child.communicate()
-        reason = f"over {limit:.0f} s to compile and run"
-    return read(out, reason, len(sizes))
+        return child.communicate()[0], None
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
 
 
 def read(out: str, reason: str, count: int) -> list[Outcome]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from dataclasses import asdict
 from typing import Any
 
+from tests.benchmarks.apart import output
 from tests.benchmarks.loops.contenders import LIMIT
 from tests.benchmarks.loops.record import Loops
 
@@ -22,26 +21,14 @@ GRACE = 60
 
 
 def run(name: str, program: Loops, size: str, seconds: float) -> dict[str, Any]:
-    """The fields of ``Timed``; a process that does not come back is ended, with all that it has started."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", __name__, name, program.name, size, str(seconds)],
-        env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, _ = child.communicate(timeout=LIMIT + GRACE + seconds)
-        return json.loads(out.splitlines()[-1])
-    except subprocess.TimeoutExpired:
+    """The fields of ``Timed``."""
+    out, status = output(__name__, [name, program.name, size, str(seconds)], LIMIT + GRACE + seconds)
+    if status is None:
         return {"failure": f"over {LIMIT:.0f} s to compile"}
+    try:
+        return json.loads(out.splitlines()[-1])
     except (IndexError, ValueError):
-        return {"failure": f"its process ended with {child.returncode}"}
-    finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+        return {"failure": f"its process ended with {status}"}
 
 
 def main() -> None:
