@@ -77,6 +77,7 @@ def _behind(tests: Runner, run: Runner) -> Runner:
     """``run``, unless ``tests`` raises, or a loop among them leaves; random numbers that places are made of are drawn
     again.
     """
+    from capture.ir.op import RAISED_AGAIN
     from capture.ir.ops.random import Undo
     from capture.ir.program import Left
 
@@ -85,7 +86,7 @@ def _behind(tests: Runner, run: Runner) -> Runner:
             try:
                 with np.errstate(all="ignore"):
                     tests(*inputs)
-            except (*_LEAVING, Left):
+            except (*RAISED_AGAIN, Left):
                 return None
             finally:
                 undo.restore()
@@ -118,6 +119,7 @@ def _checked(interpreter: type[Any]) -> type[Any]:
     unless the caller would see that something has been written.
     """
     from capture.ir.graph import buffer
+    from capture.ir.op import RAISED_AGAIN
     from capture.ir.program import Left
     from capture.ir.types import same_form
 
@@ -131,7 +133,7 @@ def _checked(interpreter: type[Any]) -> type[Any]:
                 self.has_written = self.has_written or buffer(node).kind == "placeholder"
             try:
                 value = super().call(node, args, params)
-            except (*_LEAVING, Warning) as error:
+            except (*RAISED_AGAIN, Warning) as error:
                 if self.has_written or isinstance(error, Undone | CaptureError):
                     raise
                 raise _Unpredicted(node.name) from error
@@ -144,7 +146,7 @@ def _checked(interpreter: type[Any]) -> type[Any]:
             try:
                 with np.errstate(**_raising()):
                     value = node.op.reference(*args, **params)
-            except (*_LEAVING, Left) as error:
+            except (*RAISED_AGAIN, Left) as error:
                 raise _Unpredicted(node.name) from error
             if not same_form(node.type, value):
                 raise _Unpredicted(node.name)
@@ -156,10 +158,6 @@ def _checked(interpreter: type[Any]) -> type[Any]:
 def _raising() -> dict[str, Any]:
     """The modes in which NumPy raises what it would warn of."""
     return {kind: mode if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
-
-
-_LEAVING = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, RecursionError, np.linalg.LinAlgError)
-"""What comes again where the same code runs as plain Python."""
 
 
 _backends: dict[str, Backend] = {"inductor": inductor, "eager": eager}

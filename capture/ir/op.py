@@ -31,7 +31,12 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from capture.records import dataclass, field
+
+RAISED_AGAIN = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError, RecursionError, np.linalg.LinAlgError)
+"""What NumPy raises for values, and raises again where the same code runs as plain Python."""
 
 
 class CannotInfer(Exception):

@@ -258,7 +258,7 @@ def _call(*args: Any, op: str, params: tuple[tuple[str, Any], ...]) -> Any:
     try:
         with np.errstate(all="raise"):
             found = ops.get(op).reference(*args, **dict(params))  # type: ignore[misc]
-    except Exception:
+    except (*ops.RAISED_AGAIN, Warning):
         raise Left(op) from None
     if isinstance(found, np.ndarray) and not found.flags.c_contiguous:
         raise Left(op)
