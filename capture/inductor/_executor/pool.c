@@ -13,8 +13,8 @@
  *
  * Workers look for offers for a few dozen microseconds before they sleep: long enough to be there for the next
  * kernel, too short to fight with the threads of a BLAS. They keep their processor for that long, unless it is the
- * caller's: who yields to another process is not back before that has used its time up. There is one region at a time; whoever finds the pool
- * taken (another Python thread) runs alone. */
+ * caller's: who yields to another process is not back before that has used its time up. There is one region at a
+ * time; whoever finds the pool taken (another Python thread) runs alone. */
 #include "executor.h"
 
 #include <linux/futex.h>
@@ -330,39 +330,39 @@ settle(Worker *worker, bool looks)
     }
 }
 
-void
-pool_run(const Work *work, int threads)
+/* The region from its offers until all shares are done: the caller's own among them. */
+static void
+run_region(const Work *work, int threads)
 {
+    bool in_parts = work->part != NULL;
     region.work = *work;
-    region.status = fp_clear();
     atomic_store_explicit(&caller_cpu, sched_getcpu(), memory_order_relaxed);
     cut_shares(work, threads);
     for (int i = 0; i < threads - 1; i++) {
         offer(region.helpers[i], i + 1);
     }
-    run_shares(0);
+    (in_parts ? run_parts : run_shares)(0);
     for (int i = 0; i < threads - 1; i++) {
-        settle(region.helpers[i], false);
+        settle(region.helpers[i], in_parts);
     }
+}
+
+void
+pool_run(const Work *work, int threads)
+{
+    region.status = fp_clear();
+    run_region(work, threads);
     pool_release();
 }
 
 int
 pool_run_parts(const Work *work, int threads)
 {
-    region.work = *work;
     region.status = fp_now();
     region.interrupted = false;
     atomic_store(&region.raised, 0);
     atomic_store(&region.given_up, false);
-    cut_shares(work, threads);
-    for (int i = 0; i < threads - 1; i++) {
-        offer(region.helpers[i], i + 1);
-    }
-    run_parts(0);
-    for (int i = 0; i < threads - 1; i++) {
-        settle(region.helpers[i], true);
-    }
+    run_region(work, threads);
     fp_join((FpStatus)atomic_load(&region.raised));
     int outcome = region.interrupted ? 2 : atomic_load(&region.given_up);
     pool_release();
