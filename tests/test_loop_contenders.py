@@ -129,14 +129,32 @@ def test_summary():
         "geometric mean of capture: 5.66 times NumPy; 2 of 2 programs run, 5.66 over these, first call 2.00 s",
         "geometric mean of numba: 5.66 times NumPy; 2 of 2 programs run, 5.66 over these, first call 2.00 s",
         "geometric mean of jax: 1.41 times NumPy; 1 of 2 programs run, 2.00 over these, first call 2.00 s",
-        "at least as fast as numba on 1 of 2 programs, within a tenth on 0 more",
-        "at least as fast as jax on 1 of 1 programs, within a tenth on 0 more",
-        "at least as fast as the best of numpy, numba, jax on 1 of 2 programs, within a tenth on 0 more",
+        "at least as fast as numba on 1 of 2 programs, within a tenth on 0 more; slower for certain on 1",
+        "at least as fast as jax on 1 of 1 programs, within a tenth on 0 more; slower for certain on 0",
+        "at least as fast as the best of numpy, numba, jax on 1 of 2 programs, within a tenth on 0 more; "
+        "slower for certain on 1",
         "behind on: two 0.50 (numba)",
         "slower than NumPy: none",
         "compile time of capture: median 0.50 s; over 1 s: none",
     ]
     assert summary.failures(rows) == ["- jax on two: no port"]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "slower"),
+    [
+        ([1.0] * 9, [0.98] * 9, False),  # less than 3 % behind
+        ([1.0] * 9, [0.9] * 9, True),
+        ([1.0] * 5 + [0.5] * 4, [0.9] * 9, False),  # its median may be less
+        ([1.0] * 9, [0.9] * 5 + [1.0] * 4, False),
+        ([1.0], [], False),
+    ],
+)
+def test_slower_for_certain(own, others, slower):
+    rows = {"one": {name: Timed(2.0, ways=[times]) for name, times in [("numpy", [8.0]), ("capture", own)]}}
+    rows["one"]["numba"] = Timed(2.0, ways=[others])
+    (line,) = [line for line in summary.summary(rows, list(rows["one"])) if "the best of" in line]
+    assert line.endswith(f"slower for certain on {int(slower)}")
 
 
 def test_a_hopeless_way_does_not_go_on():

@@ -2,6 +2,8 @@
 
 In: what each contender took, by program (``Timed``). Out: lines of Markdown: the table; who is how many times as fast
 as NumPy, and against whom capture is ahead; who failed, with the reason. A contender that fails has NumPy's speed.
+Slower for certain is who is as far behind as the table of whole-array programs asks (``measure.SLOWER``) wherever in
+their intervals of 95 % the medians are.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from tests.benchmarks.measure import SLOWER, interval
 
 if TYPE_CHECKING:
     from tests.benchmarks.loops.timing import Timed
@@ -77,7 +81,17 @@ def _against(others: Sequence[str], rows: Mapping[str, Found], speeds: Mapping[s
     ahead = sum(share >= 1 for share in shares.values())
     near = sum(0.9 <= share < 1 for share in shares.values())
     whom = others[0] if len(others) == 1 else f"the best of {', '.join(others)}"
-    return f"at least as fast as {whom} on {ahead} of {len(shares)} programs, within a tenth on {near} more"
+    certain = sum(any(_is_slower(rows[program], name) for name in others) for program in shares)
+    return (
+        f"at least as fast as {whom} on {ahead} of {len(shares)} programs, within a tenth on {near} more; "
+        f"slower for certain on {certain}"
+    )
+
+
+def _is_slower(found: Found, other: str) -> bool:
+    """Whether capture is, for certain."""
+    own, others = found["capture"].times, found[other].times
+    return bool(own and others) and interval(others)[1] < SLOWER * interval(own)[0]
 
 
 def _behind(others: Sequence[str], speeds: Mapping[str, Mapping[str, float]]) -> list[str]:

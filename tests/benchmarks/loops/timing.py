@@ -53,9 +53,13 @@ class Timed:
     ways: list[list[float]] = field(default_factory=list)
 
     @property
-    def seconds(self) -> float | None:
+    def times(self) -> list[float]:
         """Of the fastest way."""
-        return min((statistics.median(times) for times in self.ways if times), default=None)
+        return min(self.ways, key=lambda times: statistics.median(times) if times else math.inf, default=[])
+
+    @property
+    def seconds(self) -> float | None:
+        return statistics.median(self.times) if self.times else None
 
     @property
     def compile(self) -> float:
