@@ -28,7 +28,6 @@ from capture.frames.bytecode import Code, Instruction, decode, popped
 from capture.frames.changing import Changing
 from capture.frames.effects import Journal, Memory
 from capture.frames.guards import Check, Guard, IsObject, Present
-from capture.frames.loops.calling import NUMERIC
 from capture.frames.loops.node import capture_loop, compute_all_apart, compute_apart
 from capture.frames.loops.worth import Entrance, is_worth
 from capture.frames.origins import added, is_passed_cell, is_resumed, origin
@@ -39,8 +38,7 @@ from capture.frames.sources import Argument, Cell, ClosureCell, Contents, Global
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.stores import GlobalStore, Store
 from capture.frames.unsteady import require_steady
-from capture.frames.values import binding, calls, exceptions, number_calls, numbers, operations, size_scalars
-from capture.frames.values.arrays import ArrayValue, ScalarValue, as_programs_have_it, only_element
+from capture.frames.values import binding, calls, exceptions, numbers, numbers_called, operations, size_scalars
 from capture.frames.values.base import NULL, Lazy, NotConcrete, Value
 from capture.frames.values.constants import Constant, attempt, formats_itself
 from capture.frames.values.containers import DictValue, ListValue, TupleValue, ViewValue
@@ -53,7 +51,7 @@ from capture.frames.values.looking import without_weaker
 from capture.frames.values.lookup import is_class
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.objects import CallableValue
-from capture.frames.values.results import ComputedNumber, computed
+from capture.frames.values.results import computed
 from capture.frames.values.sizes import Sizes
 from capture.frames.values.streams import UserIterator
 from capture.frames.values.wrap import SHARED, wrap
@@ -593,32 +591,12 @@ class Tracer:
             return self.call_function(callee, args, kwargs, exact)
         if isinstance(callee, CallableValue):
             args = size_scalars.as_ints(self, callee.value, args)
-            found = self._call_on_numbers(callee, args, kwargs)
+            found = numbers_called.call(self, callee, args, kwargs)
             if found is not None:
                 return found
         if isinstance(callee, EntryValue):
             raise GraphBreak("the rest of a call that another break interrupted", "resume")
         return callee.call(self, args, kwargs)
-
-    def _call_on_numbers(
-        self, callee: CallableValue, args: Sequence[Value], kwargs: Mapping[str, Value]
-    ) -> Value | None:
-        """A call of a builtin inside a loop, or on numbers that a loop has computed; None for others."""
-        if self.inside is not None:
-            return self.inside.call_known(callee.value, args, kwargs)
-        found = [arg.looked_at for arg in args]
-        if kwargs:
-            return None
-        if _is_number_of_array(callee.value, found):
-            found = [only_element(self, found[0])]  # type: ignore[arg-type]
-        if len(found) == 1 and isinstance(found[0], ScalarValue) and _makes_number(callee.value):
-            found = [as_programs_have_it(self, found[0], callee.value)]
-        if _computes_number(callee.value, found):
-            return self.apart(lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
-        if not _is_of_numbers(callee.value, found):
-            return None
-        ruled = number_calls.call(self, callee.value, found, {})
-        return ruled or numbers.in_the_graph(self, lambda inside: inside.call_known(callee.value, found, {}))  # type: ignore[arg-type, return-value]
 
     apart, all_apart = compute_apart, compute_all_apart
 
@@ -659,36 +637,6 @@ class Tracer:
             raise GraphBreak(f"the graph has more than {LARGEST} nodes", "size")
         if self.evaluated > LONGEST:
             raise GraphBreak(f"more than {LONGEST} instructions before a graph is at its end", "size")
-
-
-def _is_number_of_array(function: Any, args: Sequence[Value]) -> bool:
-    """Whether a builtin makes a number of an array of one element, and Python does so without a warning."""
-    if len(args) != 1 or not isinstance(args[0], ArrayValue):
-        return False
-    shape = args[0].type.shape
-    return (function is bool and all(size == 1 for size in shape)) or (function in (int, float) and shape == ())
-
-
-def _computes_number(function: Any, args: Sequence[Value]) -> bool:
-    """Whether a builtin gives a number of one that the graph has computed."""
-    if len(args) == 1 and isinstance(args[0], ScalarValue):
-        return _makes_number(function)
-    return any(isinstance(arg, ComputedNumber) for arg in args) and _is_of_numbers(function, args)
-
-
-NUMBERS_OF_SCALARS = (int, float, bool)
-"""What makes a Python number of a NumPy scalar."""
-
-
-def _makes_number(function: Any) -> bool:
-    """Whether it is one of these; a class of the user's is not asked whether it is equal."""
-    return any(function is kind for kind in NUMBERS_OF_SCALARS)
-
-
-def _is_of_numbers(function: Any, args: Sequence[Value]) -> bool:
-    """Whether a builtin gives a number of numbers of which one is not known."""
-    numbers_only = all(isinstance(arg, ComputedNumber | Constant | NumberValue) for arg in args)
-    return numbers_only and not all(isinstance(arg, Constant) for arg in args) and function in NUMERIC
 
 
 MADE_OF: Mapping[type, Callable[[Tracer, Any], Value]] = {
