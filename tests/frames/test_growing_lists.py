@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from capture.backends import eager, inductor
 from capture.frames import hook
-from tests.helpers import captured
+from tests.helpers import captured, staying
 
 BACKENDS = pytest.mark.parametrize("backend", [eager, inductor], ids=["eager", "inductor"])
 
@@ -134,6 +134,26 @@ def test_growing(function, backend):
     assert (run.graphs, nodes(run), run.breaks, run.record.loops) == (1, 1, [], {})
     for n in (20, 70, 1, 0, 6, 33):
         run(data(n))
+
+
+def batches(x):
+    out, h = [], np.zeros((3, x.shape[1]))
+    for t in range(x.shape[0]):
+        h = h * 0.5 + x[t]
+        out.append(h)
+    return np.stack(out)
+
+
+@pytest.mark.parametrize(
+    "function, dynamic",
+    [(each, False) for each in (*PROGRAMS, batches)]
+    + [(each, True) for each in (floats, ints, carried_rows, filled_rows, batches)],
+)
+def test_no_program_leaves_where_there_are_items(function, dynamic):
+    run = captured(function, backend=staying(inductor), exact=False, dynamic=dynamic)
+    for n in (20, 70, 33):
+        run(data(n))
+    assert nodes(run) and (dynamic or run.breaks == [])
 
 
 @BACKENDS

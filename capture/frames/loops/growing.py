@@ -161,7 +161,8 @@ def _require_shape(inside: Inside, owner: GrowingList, item: InsideArray) -> Non
 def _with_room(inside: Inside, owner: GrowingList, item: Value) -> InsideArray:
     """The buffer, or a larger one with the same items."""
     full = inside.number(">=", owner.count, inside.size(owner.buffer, 0))
-    before, larger, ready = inside.current, inside.open("larger"), inside.open("room")
+    before, larger = inside.current, inside.open("larger")
+    copying, ready = inside.open("copying"), inside.open("room")
     before.end = Branch(inside.arg(full), Jump(larger.name), Jump(ready.name, (owner.buffer.node,)))
     inside.current = larger
     twice = inside.number("*", owner.count, Constant(2), wraps=True)
@@ -172,10 +173,13 @@ def _with_room(inside: Inside, owner: GrowingList, item: Value) -> InsideArray:
     made = inside.array(
         inside.step("new", *map(inside.arg, sizes), type=type, name="items", dtype=type.dtype, value=None)
     )
-    filled = (("slice", 0, inside.arg(owner.count), None), *[("slice", None, None, None)] * (type.ndim - 1))
-    source, target = inside.view(owner.buffer, filled), inside.view(made, filled)
+    filled = inside.number(">", owner.count, Constant(0))  # the first buffer, of no items, is of other sizes
+    larger.end = Branch(inside.arg(filled), Jump(copying.name), Jump(ready.name, (made.node,)))
+    inside.current = copying
+    items = (("slice", 0, inside.arg(owner.count), None), *[("slice", None, None, None)] * (type.ndim - 1))
+    source, target = inside.view(owner.buffer, items), inside.view(made, items)
     inside.step("store", target.node, source.node, type=None)
-    larger.end = Jump(ready.name, (made.node,))
+    copying.end = Jump(ready.name, (made.node,))
     inside.current = ready
     return inside.array(inside.new_node(ready, "items", type))
 
