@@ -300,6 +300,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
     "store_gathered": _store_chosen,
     "size": lambda a, axis: a.shape[axis],
     "new": _new,
+    "room": lambda a, count: a,  # a result of so many rows, whose type has room for more: nobody asks what they hold
     "which": _which,
     "copy": lambda a: a.copy(order="C"),
     "broadcast": lambda a, b: np.broadcast_to(a, b.shape),  # against an array of at least the rank
@@ -307,7 +308,7 @@ STEPS: Mapping[str, Callable[..., Any]] = {
 """What a step may do, by target."""
 
 
-VIEWS = frozenset({"view", "permute", "broadcast", "part"})
+VIEWS = frozenset({"view", "permute", "broadcast", "part", "room"})
 """Those whose result shows the memory of their first operand."""
 
 STORES = frozenset({"store", "store_at", "store_picked", "store_gathered"})

@@ -120,9 +120,96 @@ def two_arrays(x):
     return first, np.stack(out, axis=0)
 
 
+def sometimes(x):
+    out = []
+    for v in x[:, 0]:
+        if v > 0:
+            out.append(v)
+    return out
+
+
+def comprehended(x):
+    return np.array([v * 2 for v in x[:, 0]]), [float(v) for v in x[:, 1]]
+
+
+def comprehended_rows(x):
+    return np.array([np.maximum(row, 0) * 2 for row in x])
+
+
+def comprehended_if(x):
+    return [int(v) for v in x[:, 0] if v > 0 if v != 3]
+
+
+def nested_comprehension(x):
+    return np.array([x[i, j] * i for i in range(x.shape[0]) for j in range(x.shape[1]) if x[i, j] != j])
+
+
+def several_or_none(x):
+    out = []
+    for i in range(x.shape[0]):
+        if x[i, 0] > 0:
+            out.append(i)
+            if x[i, 1] > 0:
+                out.append(-i)
+        elif x[i, 2] > 0:
+            out.append(0)
+    return np.array(out), len(out)
+
+
+def rows_sometimes(x):
+    out = []
+    for row in x:
+        if row[0] > row[1]:
+            out.append(row * 2)
+    return np.array(out)
+
+
+def while_it_lasts(x):
+    out, left = [], float(abs(x).sum()) + 1
+    while left > 0.01:
+        out.append(left)
+        left *= 0.75
+    return out, np.array(out), len(out)
+
+
+def in_the_inner_loop(x):
+    out = []
+    for i in range(x.shape[0]):
+        j = i
+        while j > 0:
+            out.append(j)
+            j //= 2
+        for j in range(x.shape[1]):
+            if x[i, j] < 0:
+                break
+            out.append(-j)
+    return out
+
+
+def as_many_as_asked(x):
+    out = []
+    for i in range(x.shape[0]):
+        if x[i, 0] > 0:
+            out.append(float(x[i, 1]))
+        if len(out) == 5:
+            break
+    return out, len(out)
+
+
+def left_early(x):
+    out = []
+    for v in x[:, 0]:
+        if v > 7:
+            break
+        out.append(v)
+    return np.array(out)
+
+
 PROGRAMS = [floats, ints, truths, scalars, several_a_round, nested, either_way, by_a_function, carried_rows,
-            filled_rows, two_arrays]  # fmt: skip
-OVER_RANGES = [floats, ints, several_a_round, nested, carried_rows, filled_rows]
+            filled_rows, two_arrays, sometimes, left_early, comprehended, comprehended_rows, comprehended_if,
+            nested_comprehension, several_or_none, rows_sometimes, while_it_lasts, in_the_inner_loop, as_many_as_asked]  # fmt: skip
+OVER_RANGES = [floats, ints, several_a_round, nested, carried_rows, filled_rows, nested_comprehension, several_or_none,
+               while_it_lasts, in_the_inner_loop, as_many_as_asked]  # fmt: skip
 """Loops over rows whose number is open are none of the graph."""
 
 
@@ -131,7 +218,8 @@ OVER_RANGES = [floats, ints, several_a_round, nested, carried_rows, filled_rows]
 def test_growing(function, backend):
     run = captured(function, backend=backend)
     run(data())
-    assert (run.graphs, nodes(run), run.breaks, run.record.loops) == (1, 1, [], {})
+    assert (run.graphs, run.breaks, run.record.loops) == (1, [], {})
+    assert nodes(run) >= 1
     for n in (20, 70, 1, 0, 6, 33):
         run(data(n))
 
@@ -262,23 +350,6 @@ def number_then_scalar(x):
     return out
 
 
-def sometimes(x):
-    out = []
-    for v in x[:, 0]:
-        if v > 0:
-            out.append(v)
-    return out
-
-
-def left_early(x):
-    out = []
-    for v in x[:, 0]:
-        if v > 7:
-            break
-        out.append(v)
-    return np.array(out)
-
-
 def returned_early(x):
     out = []
     for v in x[:, 0]:
@@ -362,7 +433,7 @@ def columns(x):
 
 
 LEFT = [other_name, in_a_container, by_its_method, by_a_closure, named_in_the_loop, handed_over, unlike_items,
-        number_then_scalar, sometimes, left_early, returned_early, views, the_argument_itself, written_later, one_array,
+        number_then_scalar, returned_early, views, the_argument_itself, written_later, one_array,
         the_last_one_too, list_of_arrays, items_behind, columns]  # fmt: skip
 
 

@@ -83,6 +83,9 @@ def list_to_tuple(tracer: Tracer, values: Value, /, *, arg: None) -> Value:
 def list_append(tracer: Tracer, frame: Frame, arg: int) -> None:
     value = frame.pop()
     owner = frame.stack[-arg].real(tracer)
+    if tracer.inside is not None and tracer.inside.is_inside(owner):
+        owner.call_method(tracer, "append", (value,), {})
+        return
     if not isinstance(owner, ListValue):
         raise GraphBreak("a comprehension's list is not known")
     owner.append(tracer, value)

@@ -312,6 +312,8 @@ class Inside(Calling):
             if top:
                 entered = self.stream(values[0])
                 stack.append(self._entered_stream(block, place, ways, values))
+            elif any(isinstance(value, GrowingList) for value in values):
+                stack.append(self._guessed(block, place, ("stack", position), ways, values, "items"))
             else:
                 stack.append(self._merged(block, ways, values, f"stack_{position}"))
         local: dict[str, Value] = {}
@@ -376,6 +378,8 @@ class Inside(Calling):
                         raise GraphBreak("the iterator of a loop is changed", "loop")
                     for part, (old, new) in enumerate(zip(value.parts, given.parts, strict=True)):
                         self._hand_over(own, place, ("stream", part), way, old, new)
+                elif isinstance(value, GrowingList):
+                    self._hand_over(own, place, ("stack", number), way, value, given)
                 elif given is not value:
                     raise GraphBreak("a loop that changes what is below it on the stack", "loop")
             for name, value in entered.locals.items():

@@ -13,6 +13,7 @@ them, so each is new in its round, and is not written behind the ``append`` (``r
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue
 from capture.ir.graph import Node
 from capture.ir.program import DENSE, STORES, VIEWS, Branch, Jump, RankedType, jumps_of
-from capture.ir.shapes import Size
+from capture.ir.shapes import Size, maximum, minimum
 from capture.ir.types import ArrayType, NumberType
 from capture.records import dataclass
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
 
 ROOM = 16
 """Items for which the first buffer has room."""
+
+MOST_ITEMS, MOST_ARRAYS, MOST_UNKNOWN = 1 << 24, 1 << 16, 1 << 20
+"""Numbers, and arrays, for which there is room in a result of which nobody knows before how many there will be; and
+numbers where not even a bound is known. Memory that nothing is written to costs nothing."""
 
 _DTYPES = {int: np.dtype(np.int64), float: np.dtype(float), bool: np.dtype(bool)}
 
@@ -54,18 +59,24 @@ class Appended:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """A loop: how often it goes round, None where that is not known beforehand."""
+    """A loop: how often it goes round, and how often at most; None where that is not known beforehand."""
 
     trips: Size | None
+    most: Size | None
 
 
 # Before the loop ----------------------------------------------------------------------------------------------------
 def take_lists(inside: Inside, frame: Frame) -> None:
-    """Lists in the frame's variables that the loop is known to append to become lists of the program."""
-    for name, value in list(frame.locals.items()):
+    """Lists in the frame's variables, or below a comprehension's loop, that it is known to append to become lists of
+    the program."""
+
+    def taken(value: Value) -> Value:
         found = value.looked_at
-        if isinstance(found, ListValue) and ("list", id(found)) in inside.guesses:
-            frame.locals[name] = _grown_from(inside, found, inside.guesses["list", id(found)])
+        known = isinstance(found, ListValue) and ("list", id(found)) in inside.guesses
+        return _grown_from(inside, found, inside.guesses["list", id(found)]) if known else value  # type: ignore[arg-type]
+
+    frame.locals = {name: taken(value) for name, value in frame.locals.items()}
+    frame.stack[:] = [taken(value) for value in frame.stack]
 
 
 def learn(inside: Inside, owner: ListValue, value: Value) -> None:
@@ -77,7 +88,7 @@ def learn(inside: Inside, owner: ListValue, value: Value) -> None:
     names = [each for frame in inside.tracer.frames for each in (*frame.locals.values(), *frame.stack)]
     held = [each for each in names if each.looked_at is owner]
     base = inside.tracer.frames[inside.depth]
-    if len(held) != 1 or not any(each.looked_at is owner for each in base.locals.values()):
+    if len(held) != 1 or not any(each.looked_at is owner for each in (*base.locals.values(), *base.stack)):
         raise GraphBreak("a list that has two names grows in a loop", "loop")
     if ("list", id(owner)) in inside.guesses or id(owner) not in inside.lists:
         raise GraphBreak("a list that is made in a loop grows", "loop")
@@ -87,8 +98,9 @@ def learn(inside: Inside, owner: ListValue, value: Value) -> None:
 
 
 def lists_of(frame: Frame) -> frozenset[int]:
-    """The lists that the variables of a frame hold."""
-    return frozenset(id(value.looked_at) for value in frame.locals.values() if isinstance(value.looked_at, ListValue))
+    """The lists that the variables of a frame hold, and those that comprehensions make."""
+    held = (value.looked_at for value in (*frame.locals.values(), *frame.stack))
+    return frozenset(id(value) for value in held if isinstance(value, ListValue))
 
 
 def _require_alone(inside: Inside, owner: ListValue) -> None:
@@ -201,44 +213,75 @@ def rounds(inside: Inside, code: Any, part: Part, head: int, stream: Value) -> R
     from capture.frames.loops.flow import ways_of
 
     if not isinstance(stream, Stream):
-        return Round(None)
+        return Round(None, None)
     body, ways = part.bodies[head], ways_of(code)
     inner = (index for index in body if index != head and index not in part.doomed)
-    if any(after not in body and after not in part.doomed for index in inner for after in ways[index]):
-        return Round(None)
-    return Round(trips_of(stream, inside.operands))
+    is_left = any(after not in body and after not in part.doomed for index in inner for after in ways[index])
+    most = trips_of(stream, inside.operands)
+    return Round(None if is_left else most, most)
 
 
 def count_of(inside: Inside, count: Any) -> Size | None:
     """How many items there are behind the loop, as far as that is known before it. The program looks."""
-    return _rise(inside, count, None, frozenset())
+    return _Rising(inside, at_most=False).rise(count, None, frozenset())
 
 
-def _rise(inside: Inside, value: Any, base: Node | None, seen: frozenset[Node]) -> Size | None:
-    """How much larger a count is than another one, or than nothing."""
-    if value is base:
-        return 0
-    if not isinstance(value, Node):
-        return int(value) if base is None else None
-    if value in seen:
-        return None
-    seen |= {value}
-    if value.target == "number" and value.params["symbol"] == "+" and isinstance(value.args[1], int):
-        before = _rise(inside, value.args[0], base, seen)
-        return None if before is None else before + value.args[1]
-    if value.kind != "parameter" or value in inside.operands:
-        return None
-    block = next(block for block in inside.blocks if value in block.parameters)
-    ways = list(_ways_to(inside, block, block.parameters.index(value)))
-    loop = inside.rounds.get(block.name)
-    if loop is None:
-        return _same([_rise(inside, given, base, seen) for _, given in ways])
-    place = inside.blocks.index(block)
-    entered = _same([_rise(inside, given, base, seen) for before, given in ways if before < place])
-    added = _same([_rise(inside, given, value, seen - {value}) for before, given in ways if before >= place])
-    if entered is None or added is None or loop.trips is None:
-        return None
-    return entered + added * loop.trips
+def most_of(inside: Inside, count: Any, item: Any) -> Size:
+    """How many there may be, but no more than there is room for."""
+    found = _Rising(inside, at_most=True).rise(count, None, frozenset())
+    if isinstance(item, RankedType):
+        return MOST_ARRAYS if found is None else minimum(found, MOST_ARRAYS)
+    return MOST_UNKNOWN if found is None else minimum(found, MOST_ITEMS)
+
+
+class _Rising:
+    """How much larger counts of items are than others."""
+
+    def __init__(self, inside: Inside, at_most: bool) -> None:
+        self.inside, self.at_most = inside, at_most
+        self.known: dict[Any, Size | None] = {}
+
+    def rise(self, value: Any, base: Node | None, seen: frozenset[Node]) -> Size | None:
+        """How much larger a count is than another one, or than nothing."""
+        if value is base:
+            return 0
+        if not isinstance(value, Node):
+            return int(value) if base is None else None
+        if value in seen:
+            return None
+        if (value, base) not in self.known:
+            self.known[value, base] = self._rise(value, base, seen | {value})
+        return self.known[value, base]
+
+    def _rise(self, value: Node, base: Node | None, seen: frozenset[Node]) -> Size | None:
+        inside = self.inside
+        if value.target == "number" and value.params["symbol"] == "+" and isinstance(value.args[1], int):
+            before = self.rise(value.args[0], base, seen)
+            return None if before is None else before + value.args[1]
+        if value.kind != "parameter" or value in inside.operands:
+            return None
+        block = next(block for block in inside.blocks if value in block.parameters)
+        ways = list(_ways_to(inside, block, block.parameters.index(value)))
+        loop = inside.rounds.get(block.name)
+        if loop is None:
+            return self._of_all([self.rise(given, base, seen) for _, given in ways])
+        place = inside.blocks.index(block)
+        entered = self._of_all([self.rise(given, base, seen) for before, given in ways if before < place])
+        added = self._of_all([self.rise(given, value, seen - {value}) for before, given in ways if before >= place])
+        trips = loop.most if self.at_most else loop.trips
+        if added == 0:
+            return entered
+        if entered is None or added is None or trips is None:
+            return None
+        return entered + added * trips
+
+    def _of_all(self, found: Sequence[Size | None]) -> Size | None:
+        """What several ways give: the same, or the most of them."""
+        if not found or any(each is None for each in found):
+            return None
+        if all(each == found[0] for each in found):
+            return found[0]
+        return functools.reduce(maximum, found) if self.at_most else None  # type: ignore[arg-type]
 
 
 def _ways_to(inside: Inside, block: OpenBlock, place: int) -> Iterator[tuple[int, Any]]:
@@ -247,10 +290,6 @@ def _ways_to(inside: Inside, block: OpenBlock, place: int) -> Iterator[tuple[int
         for jump in jumps_of(before.end):
             if jump.target == block.name:
                 yield number, jump.args[place]
-
-
-def _same(found: Sequence[Size | None]) -> Size | None:
-    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 # Behind the loop ----------------------------------------------------------------------------------------------------

@@ -41,8 +41,10 @@ from capture.frames.values.numbers import Specialise
 from capture.frames.values.results import ChosenValue, ComputedNumber, computed
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, root
+from capture.ir.ops.gathering import INT64
+from capture.ir.ops.masks import count_told
 from capture.ir.program import STORES, Finish, Program, RankedType, jumps_of, owners_of
-from capture.ir.types import NumberType, array_type
+from capture.ir.types import NumberType, array_type, scalar_type
 from capture.records import dataclass
 
 if TYPE_CHECKING:
@@ -164,10 +166,12 @@ def _require_only_operands(tracer: Tracer, start: int) -> None:
 
 @dataclass(frozen=True)
 class Grown:
-    """A list whose items are the rows of a result."""
+    """A list whose items are the rows of a result; ``count`` is the result that says how many, where that is not known
+    before."""
 
     rows: int
     type: GrowingType
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -225,17 +229,27 @@ class _Results:
         return value
 
     def _grown(self, value: GrowingList) -> Grown:
-        """The items as one array. Without any there is none: Python goes on by itself."""
-        inside = self.inside
+        """The items as one array."""
         known = next((rows for rows, each in self.grown.items() if each is value), None)
-        if known is not None:
+        if known is None:
+            known = self._rows(value)
+            self.grown[known] = value
+        if known.target != "room":
             return Grown(self._result(known), value.type)
-        count = inside.arg(value.count)
-        self.weak.append(inside.arg(inside.number("==", value.count, Constant(0))))
+        return Grown(self._result(known), value.type, self._result(known.args[1]))
+
+    def _rows(self, value: GrowingList) -> Node:
+        """As many rows as there are items. Where their number is not known before it is the second operand."""
+        inside = self.inside
+        count, counts = inside.arg(value.count), growing.count_of(inside, inside.arg(value.count))
+        if counts is not None:  # without any there is no array of them: Python goes on by itself
+            self.weak.append(inside.arg(inside.number("==", value.count, Constant(0))))
         items = (("slice", 0, count, None), *[("slice", None, None, None)] * (value.type.buffer.ndim - 1))
         rows = inside.view(value.buffer, items).node
-        self.grown[rows] = value
-        return Grown(self._result(rows), value.type)
+        if counts is not None:
+            return rows
+        total = inside.step("scalar", count, type=scalar_type(INT64), dtype=INT64)
+        return inside.step("room", rows, total, type=value.type.buffer)
 
     def _is_made_inside(self, value: Value) -> bool:
         """Whether a value is of the program, or has a part that is."""
@@ -390,8 +404,8 @@ class _Results:
         """As many rows as there are items, each as large as what is appended."""
         owner = self.grown[value]
         count = growing.count_of(self.inside, self.inside.arg(owner.count))
-        if count is None:
-            raise GraphBreak("how many items a list has behind a loop is not known before it", "loop")
+        if value.target == "room":
+            count = growing.most_of(self.inside, self.inside.arg(owner.count), owner.type.item)
         if not isinstance(owner.type.item, RankedType):
             return (count,)
         items = (each.item for each in self.inside.appended if each.number == owner.type.number)
@@ -460,10 +474,20 @@ class _Results:
             item, record = found.type.item, self.tracer.settings.record.loops
             python = item.python if isinstance(item, NumberType) else None
             left = Left(loop_at(self.place), lambda reason: record.__setitem__(self.place, reason))
-            array = self._array(found.rows, self.parts[found.rows])
+            array = self._array(found.rows, self._counted(found))
             assert isinstance(array, ArrayValue)
             known = self.lists[found.rows] = GrownList(array, python, isinstance(item, RankedType), left)
         return known
+
+    def _counted(self, found: Grown) -> Node:
+        """The rows that are filled."""
+        rows, graph = self.parts[found.rows], self.tracer.graph
+        if found.count is None:
+            return rows
+        most, *sizes = rows.type.shape
+        size = count_told(graph, self.parts[found.count], most)
+        starts, steps = (0,) * rows.type.ndim, (1,) * rows.type.ndim
+        return graph.call("slice", rows, starts=starts, steps=steps, sizes=(size, *sizes))  # type: ignore[no-any-return]
 
     def _array(self, place: int, node: Node) -> Value:
         """One value for each result: two names of one array stay so."""

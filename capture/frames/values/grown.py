@@ -14,6 +14,7 @@ from capture.frames.values.arrays import ArrayValue
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.constants import Constant
 from capture.ir import op as ops
+from capture.ir.shapes import le
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +89,12 @@ class GrownList(Value):
         self._leave("the value of")
 
     def truth(self, tracer: Tracer) -> bool:
+        self.require_items(tracer)
         return True
+
+    def require_items(self, tracer: Tracer) -> None:
+        """Without items Python goes on by itself."""
+        tracer.graph.known.answer(le(1, self.array.type.shape[0]))
 
     def in_graph(self, tracer: Tracer) -> Any:
         self._leave("an operation on")
@@ -108,6 +114,8 @@ def as_arrays(
     if op is None or not args or not isinstance(args[0], GrownList):
         return op, args
     array, axis = args[0].array, kwargs.get("axis", Constant(0))
+    if op.name in (*REDUCING, *MAKING):
+        args[0].require_items(tracer)
     if op.name in REDUCING:
         return op, (array, *args[1:])
     first = isinstance(axis, Constant) and type(axis.value) is int and axis.value == 0

@@ -64,6 +64,11 @@ def write_view(function: Function, step: Node) -> None:
     function.views[node, key] = function.in_memory(step)
 
 
+def write_room(function: Function, step: Node) -> None:
+    """The array as it is; how many of a result's rows it fills is looked at where it is given."""
+    function.arrays[step] = function.in_memory(step.args[0])
+
+
 def show(
     function: Function, step: Node, array: Array, terms: Sequence[str], sizes: Sequence[str], strides: Sequence[str]
 ) -> None:

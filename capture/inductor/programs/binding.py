@@ -29,7 +29,7 @@ from capture.inductor.programs.accesses import (
     write_store_at,
     write_which,
 )
-from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_view
+from capture.inductor.programs.arrays import write_broadcast, write_part, write_permute, write_room, write_view
 from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.carrying import with_carried_elements
@@ -80,6 +80,7 @@ STEPS = {
     "part": write_part,
     "store": write_store,
     "new": write_new,
+    "room": write_room,
     "copy": write_copy,
     "reduce": write_reduce,
     "matmul": write_matmul,
@@ -281,6 +282,9 @@ class _Kernel:
             for number, operand in enumerate(self.program.operands)
         ):
             return
+        if value.target == "room":
+            function.leave_if(f"{array.sizes[0]} > {grouped(sizes[0])}")
+            sizes[0] = array.sizes[0]
         function.leave_if(*(f"{a} != {grouped(b)}" for a, b in zip(array.sizes, sizes, strict=True) if a != b))
         strides = [self.unit.size(stride) for stride in memory.strides]
         pointer = function.fresh("result")

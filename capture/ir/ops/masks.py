@@ -113,11 +113,24 @@ def count_of(graph: Any, mask: Node) -> str:
             return str(node.params["count"])
     name = graph.new_name("trues")
     size, most = counted(mask.type, name), product(mask.type.shape)
-    if not is_late(mask):
+    _note(graph, size, most, is_late(mask))
+    return name
+
+
+def _note(graph: Any, size: Size, most: Size, late: bool) -> None:
+    if not late:
         graph.known.testable.add(size)
     if isinstance(most, Expr):
         graph.known.facts = graph.known.facts.assume(le(size, most))
-    return name
+
+
+def count_told(graph: Any, total: Node, most: Size) -> Symbol:
+    """The size that an int64 tells when it has been computed."""
+    bound = most if isinstance(most, int) else MOST
+    size = Symbol(graph.new_name("items"), 0, bound)
+    graph.call("measure", total, count=size.name, most=bound)
+    _note(graph, size, most, is_late(total))
+    return size
 
 
 def are_equal(one: Any, other: Any) -> bool:
