@@ -91,7 +91,7 @@ LOOPS = {
     by_slices: 0,
     elements: 0,
     ways_out: 0,
-    turns_out_long: 0,  # a list is changed in each round: the outer loop is no node
+    turns_out_long: 1,
     long_inside: 1,
     of_one_iterator: 0,  # so is an iterator
     with_while: 1,

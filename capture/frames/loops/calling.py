@@ -41,7 +41,7 @@ from capture.frames.values.arrays import graph_value
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue, TupleValue
-from capture.frames.values.iterators import EnumerateIterator, SequenceIterator, ZipIterator
+from capture.frames.values.iterators import EnumerateIterator, IteratorValue, SequenceIterator, ZipIterator
 from capture.frames.values.ranges import OpenRangeIterator
 from capture.ir import op as ops
 from capture.ir.graph import Node
@@ -247,7 +247,7 @@ class Calling(Computing):
 
     def new_stream(self, value: Value) -> Stream:
         """``iter`` of something that is no iterator, so that nobody else goes on with it."""
-        if isinstance(value, Stream):
+        if isinstance(value, Stream | IteratorValue):
             raise GraphBreak("an iterator goes into another inside a loop", "loop")
         found = value.iterate(self.tracer)
         return self.stream(found)

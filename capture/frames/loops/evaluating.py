@@ -40,11 +40,14 @@ from capture.frames.loops.values import (
     joined,
     nodes_of,
 )
+from capture.frames.loops.worth import COMPREHENDED
 from capture.frames.loops.writing import OpenBlock
+from capture.frames.rebuild import every_part
 from capture.frames.values.base import Value
 from capture.frames.values.binding import is_generator
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue, TupleValue
+from capture.frames.values.iterators import IteratorValue
 from capture.ir.graph import Node
 from capture.ir.program import Branch, Jump, Leave
 from capture.ir.types import ArrayType, NumberType
@@ -357,12 +360,24 @@ class Inside(Calling):
         """The iterator of a ``for`` loop, its position being a parameter."""
         if any(value is not values[0] for value in values):
             raise GraphBreak("a loop whose iterator comes in several ways", "loop")
+        self._require_own_iterator(values[0])
         stream = self.stream(values[0])
         parts = [
             self._guessed(block, place, ("stream", number), ways, [part] * len(ways), "i")
             for number, part in enumerate(stream.parts)
         ]
         return stream.at(parts)
+
+    def _require_own_iterator(self, iterator: Value) -> None:
+        """Nobody else goes on with an iterator of Python's, or with those that it goes on with."""
+        if isinstance(iterator, Stream):
+            return
+        own = {id(part) for part in every_part([iterator]) if isinstance(part, IteratorValue)}
+        stores = [operand for store in self.tracer.outside.stores for operand in store.operands]
+        named = [value for frame in self.tracer.frames for value in _named(frame)]
+        held = [*named, *(value for frame in self.tracer.frames for value in frame.stack if value is not iterator)]
+        if any(id(part) in own for part in every_part([*stores, *held])):
+            raise GraphBreak("an iterator that something else has, too", "loop")
 
     def _close(self, head: int, backs: list[Arrival]) -> None:
         """The ways back to a head hand over the next round's values; a guess that is too narrow is widened."""
@@ -437,6 +452,11 @@ class Inside(Calling):
         return found
 
 
+def _named(frame: Frame) -> list[Value]:
+    """What the variables of a frame hold; nobody reads what a comprehension was given."""
+    return [value for name, value in frame.locals.items() if name != COMPREHENDED]
+
+
 def _names(ways: Sequence[Arrival], live: frozenset[str]) -> list[str]:
     """Variables that are still needed and have a value on some way."""
     return list(dict.fromkeys(name for way in ways for name in way.state.locals if name in live))
@@ -482,6 +502,7 @@ def _conditional(wanted: bool) -> Any:
 
 
 def _for_iter(inside: Inside, frame: Frame, target: int, arrivals: dict[int | None, list[Arrival]]) -> bool:
+    inside._require_own_iterator(frame.stack[-1])
     stream = inside.stream(frame.stack[-1])
     more = inside.truth(stream.more(inside))
     head = inside.current

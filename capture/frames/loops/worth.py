@@ -28,6 +28,9 @@ FEW = 4
 DEEPEST_UNROLLED = 2
 """Loops within one that is put into the graph round by round, itself included."""
 
+COMPREHENDED = ".0"
+"""What a comprehension goes over; in a function of its own (before Python 3.12) nothing else reads it."""
+
 DECISIONS = frozenset({"POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "TO_BOOL", "UNARY_NOT"})
 
 
@@ -109,7 +112,8 @@ def _is_worth_tracing(tracer: Tracer, frame: Frame) -> bool:
     """
     head, iterator = frame.index, frame.stack[-1]
     rounds = _rounds(iterator)
-    if rounds is None or any(value is iterator for value in frame.locals.values()):
+    names = ((name, value) for each in tracer.frames for name, value in each.locals.items())
+    if rounds is None or any(value is iterator for name, value in names if name != COMPREHENDED):
         return False
     if rounds > FEW:
         _go_back(tracer, frame)
