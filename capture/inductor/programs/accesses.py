@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from capture.errors import BackendError
-from capture.inductor.programs.chains import CHOOSE, CHOSEN
+from capture.inductor.programs.chains import CHOOSE, CHOSEN, PICK, picked
 from capture.inductor.programs.choosing import compared
 from capture.inductor.programs.circular import HELPER
 from capture.inductor.programs.elements import Elements, outside
@@ -49,9 +49,11 @@ def write_number(function: Function, step: Node) -> None:
     if step in function.deferred and not function.fits(step):
         _write_wrapping(function, step, *(operand.text for operand in operands))
         return
-    if found.assigns and not (step.params.get("wraps") or (found.text and function.fits(step))):
-        function.leave_if(found.assigns.format(r=target))
-        return
+    if found.assigns:
+        if not (step.params.get("wraps") or (found.text and function.fits(step))):
+            function.leave_if(found.assigns.format(r=target))
+            return
+        function.fitting.add(step)
     if not found.text:
         raise BackendError(f"{step.params['symbol']} that wraps")
     function.assign(step, found.text)
@@ -79,7 +81,7 @@ def _limits(function: Function, step: Node) -> list[str]:
     factor, value = (left, right) if not isinstance(left, Node) else (right, left)
     if step.params["symbol"] != "*" or type(factor) is not int or factor < 2 or not is_int(value):
         return []
-    if function.fits(step):
+    if step.params.get("wraps") or function.fits(step):
         return []
     low, high = function.intervals.of(value)
     text = function.text(value)
@@ -105,6 +107,7 @@ def write_integer(function: Function, step: Node) -> None:
         function.leave_if(f"{texts[0]} == LOWEST_{C_TYPES[dtype]}" if dtype.kind == "i" else f"{texts[0]} != 0")
         function.assign(step, f"-{texts[0]}")
     elif symbol in OVERFLOWS and function.fits(step):
+        function.fitting.add(step)
         function.assign(step, f"{texts[0]} {symbol} {texts[1]}")
     elif step in function.deferred:
         _write_wrapping(function, step, *texts)
@@ -142,6 +145,10 @@ def write_size(function: Function, step: Node) -> None:
 def write_select(function: Function, step: Node) -> None:
     condition, one, other = step.args
     texts = [function.text(value, step.type) for value in (one, other)]
+    if function.block.name in function.lanes.blocks and (pick := picked(c_type(step.type))) is not None:
+        function.help({"1_pick": PICK})
+        function.assign(step, f"{pick}({function.text(condition)}, {', '.join(texts)})")
+        return
     choose = CHOSEN.get(c_type(step.type)) if function.block.name in function.chains else None
     if choose is not None and set(compared(condition)) != {one, other}:  # processors have minima and maxima
         function.help({"1_choose": CHOOSE})
@@ -193,6 +200,8 @@ def placed(function: Function, step: Node, array: Array, places: tuple[Any, ...]
         found.append(place_on(function, array.sizes[axis], place))
         if len(function.lines.lines) > mark:
             function.tested.add((step, axis))
+        elif isinstance(place, Node) and found[-1] == function.text(place):
+            function.certain.add((step, axis))
     return found
 
 

@@ -33,12 +33,13 @@ from capture.inductor.programs.arrays import write_broadcast, write_part, write_
 from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.carrying import with_carried_elements
-from capture.inductor.programs.choosing import without_short_decisions
+from capture.inductor.programs.choosing import Chosen, without_short_decisions
 from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
 from capture.inductor.programs.hoisting import with_maps_before_loops
 from capture.inductor.programs.intervals import Interval, Intervals, is_integer
+from capture.inductor.programs.lanes import NONE, with_lanes
 from capture.inductor.programs.masking import with_whole_masked_stores
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_scalar_map, write_store
 from capture.inductor.programs.peeling import with_ends_apart
@@ -115,15 +116,24 @@ class _Kernel:
         chosen = with_carried_elements(chosen)
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)
+        self.lanes = NONE
         self.write()
+        with_some, lanes = with_lanes(chosen, self.function)
+        if lanes is not NONE:
+            chosen, self.lanes = with_some, lanes
+            self.rewrite(chosen)
         chosen = with_versions(chosen, frozenset(self.function.tested))
         if chosen.program is not self.program:
-            self.program, self.supposed = chosen.program, chosen.supposed
-            self.intervals = Intervals(self.program, *self.known(), self.supposed)
-            self.write()
+            self.rewrite(chosen)
         settled = self.function.settle()
         if settled:
             self.write(settled)
+
+    def rewrite(self, chosen: Chosen) -> None:
+        """Write another program that does the same."""
+        self.program, self.supposed = chosen.program, chosen.supposed
+        self.intervals = Intervals(self.program, *self.known(), self.supposed, self.lanes.bounds)
+        self.write()
 
     def known(self) -> tuple[dict[Node, Interval], dict[Node, tuple[Size, ...]]]:
         """What is certain of numbers among the operands, and the sizes of arrays."""
@@ -138,7 +148,9 @@ class _Kernel:
         return numbers, sizes
 
     def write(self, settled: Mapping[str, str] | None = None) -> None:
-        self.function = Function(self.program, self.unit, STEPS, self.intervals, self.supposed, settled, self.name)
+        self.function = Function(
+            self.program, self.unit, STEPS, self.intervals, self.supposed, settled, self.name, self.lanes
+        )
         self.function.needed = find_needed(self.program, frozenset(self.bound.results))
         self.head = Lines()
         self.head.depth = 1

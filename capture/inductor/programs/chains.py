@@ -43,6 +43,42 @@ ALWAYS i64 choose_i64(_Bool condition, i64 a, i64 b)
 }
 """
 
+PICK = """\
+/* The same where compilers would rather jump, since much is different behind a choice. */
+ALWAYS i64 pick_i64(_Bool condition, i64 a, i64 b)
+{
+#if defined(__x86_64__)
+    __asm__("testb %b1, %b1\\n\\tcmovne %2, %0" : "+r"(b) : "q"(condition), "r"(a) : "cc");
+    return b;
+#else
+    u64 mask = -(u64)condition;
+    __asm__("" : "+r"(mask));
+    return (i64)(((u64)a & mask) | ((u64)b & ~mask));
+#endif
+}
+
+ALWAYS f64 pick_f64(_Bool condition, f64 a, f64 b)
+{
+    typedef i64 bits __attribute__((vector_size(16)));
+    typedef f64 floats __attribute__((vector_size(16)));
+    i64 all = -(i64)condition;
+    __asm__("" : "+r"(all));
+    const bits mask = {all, 0};
+    const floats one = {a, 0}, other = {b, 0};
+    const floats found = (floats)(((bits)one & mask) | ((bits)other & ~mask));
+    return found[0];
+}
+"""
+
+_INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "_Bool")
+_PICKED = {"f64": "pick_f64", **dict.fromkeys(_INTEGERS, "pick_i64")}
+
+
+def picked(ctype: str) -> str | None:
+    """The function that chooses values of a C type; None where there is none."""
+    return _PICKED.get(ctype)
+
+
 CHOSEN = {"f64": "choose_f64", "i64": "choose_i64"}
 """Functions that choose, by the C type of what they choose."""
 

@@ -33,6 +33,7 @@ from capture.inductor.programs.circular import find_circular
 from capture.inductor.programs.counting import CHUNK, Counted, find_counted, find_left_over
 from capture.inductor.programs.facts import delayed, find_owners, is_array
 from capture.inductor.programs.intervals import ALL, Interval, Intervals, fits, is_integer
+from capture.inductor.programs.lanes import NONE, Lanes
 from capture.inductor.programs.numbers import Operand
 from capture.inductor.programs.overflows import NAME, find_deferred
 from capture.inductor.programs.ranges import Ranges, Term, affine, is_int
@@ -60,6 +61,7 @@ class Function:
         supposed: Mapping[Node, Sequence[Supposition]],
         settled: Mapping[str, str] | None = None,
         name: str = "program",
+        lanes: Lanes = NONE,
     ) -> None:
         self.name = name
         self.shares = True  # whether loops over many elements may be shared out over threads
@@ -85,13 +87,16 @@ class Function:
         self.roots: dict[str, Node] = {}  # ints, by their variables
         self.places: dict[tuple[str, str], str] = {}  # those that the block has: along axes of sizes, and what they are
         self.tested: set[tuple[Node, int]] = set()  # steps that test a place along an axis
+        self.certain: set[tuple[Node, int]] = set()  # steps whose place along an axis exists as it is
+        self.fitting: set[Node] = set()  # integer arithmetic whose results need no test
+        self.lanes = lanes
         self.counted = find_counted(program)
         self.bounded = find_bounded(program, intervals)  # the turns that are counted before these loops
         self.chains = find_chains(program, self.counted)  # blocks in which nothing is chosen by a jump
         self.left_over = find_left_over(program)
         self.deferred = find_deferred(program, self.counted, self.chains) - set(supposed)
         self.has_single_loops = has_single_loops(program)
-        self.rounds = find_rounds(program, self.owners)  # loops that may be shared out, by their first blocks
+        self.rounds = find_rounds(program, self.owners, lanes.strips)  # loops to be shared out, by first blocks
         self.sharing: SharedLoop | None = None  # the one that is being written
         self.records = find_records(program)
         self.circular = find_circular(program)

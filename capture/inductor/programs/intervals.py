@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,9 @@ class Intervals:
         known: Mapping[Node, Interval],
         sizes: Mapping[Node, Sequence[Any]],
         supposed: Mapping[Node, Sequence[tuple[Any, bool]]],
+        certain: Mapping[Node, Interval] = MappingProxyType({}),
     ) -> None:
+        """``certain``: between which bounds some values are, as has been found before."""
         self.program, self.sizes, self.supposed = program, sizes, supposed
         dominators = find_dominators(program)
         self.conditions = {
@@ -98,6 +101,8 @@ class Intervals:
         self.grow()
         for _ in range(_NARROWING):
             self.narrow()
+        for node, bounds in certain.items():
+            self.values[node] = _common(bounds, self.values.get(node, bounds))
 
     def enter(self, block: Block) -> None:
         """From here on ``of`` speaks of this block."""

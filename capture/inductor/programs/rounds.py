@@ -15,6 +15,7 @@ That places are not negative (-1 would be the last one) is for the writer to pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from capture.inductor.programs.counting import natural_loops
@@ -24,6 +25,7 @@ from capture.ir.graph import Node, iterate_nodes
 from capture.ir.program import STORES, VIEWS, Block, Branch, Leave, Program
 from capture.records import dataclass
 
+NO_STRIPS: Mapping[Node, Node] = MappingProxyType({})
 UNKNOWN = object()
 """What only the last round tells."""
 
@@ -55,14 +57,15 @@ class Rounds:
         return frozenset(block.name for block in self.blocks)
 
 
-def find_rounds(program: Program, owners: Owners) -> dict[str, Rounds]:
-    """The loops, by their first blocks; none within another one."""
+def find_rounds(program: Program, owners: Owners, strips: Mapping[Node, Node] = NO_STRIPS) -> dict[str, Rounds]:
+    """The loops, by their first blocks; none within another one. ``strips``: for counters that go through what is
+    between one value of another counter and its next, this other one."""
     loops = natural_loops(program)
     found: dict[str, Rounds] = {}
     for head in sorted(loops, key=lambda head: -len(loops[head])):
         if any(head in rounds.names for rounds in found.values()):
             continue
-        rounds = _rounds(program, owners, program.block(head), loops[head])
+        rounds = rounds_of(program, owners, program.block(head), loops[head], strips)
         if rounds is not None:
             found[head] = rounds
     return found
@@ -72,7 +75,10 @@ def only_leaves(block: Block) -> bool:
     return isinstance(block.end, Leave) and not block.steps
 
 
-def _rounds(program: Program, owners: Owners, head: Block, names: frozenset[str]) -> Rounds | None:
+def rounds_of(
+    program: Program, owners: Owners, head: Block, names: frozenset[str], strips: Mapping[Node, Node] = NO_STRIPS
+) -> Rounds | None:
+    """One loop, wherever it stands; None where its rounds have to do with each other."""
     counted = _counter(program, head, names)
     blocks = _as_they_stand(program, head, names)
     if counted is None or blocks is None:
@@ -82,7 +88,7 @@ def _rounds(program: Program, owners: Owners, head: Block, names: frozenset[str]
     last = _last(program, head, names, steps)
     if not _ends_with_its_counter(program, head, blocks) or last is None:
         return None
-    accesses = _Accesses(blocks, owners, steps)
+    accesses = _Accesses(blocks, owners, steps, strips)
     places = accesses.places_written()
     if places is None:
         return None
@@ -185,11 +191,13 @@ Place = tuple[int, Node, Any]
 class _Accesses:
     """What the rounds of a loop read and write of arrays from before it."""
 
-    def __init__(self, blocks: Sequence[Block], owners: Owners, counters: Mapping[Node, int]) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], owners: Owners, counters: Mapping[Node, int], strips: Mapping[Node, Node]
+    ) -> None:
         self.steps = [step for block in blocks for step in block.steps]
         self.made = {step.name for step in self.steps if is_array(step) and step.target not in VIEWS}
         self.inside = set(self.steps) | {node for block in blocks[1:] for node in block.parameters}
-        self.owners, self.counters = owners, counters
+        self.owners, self.counters, self.strips = owners, counters, strips
         self.apart: list[tuple[Node, Node]] = []
         self.tiles: set[Node] = set()
         self.entries = _entries(blocks)
@@ -246,6 +254,8 @@ class _Accesses:
         found: list[Place] = []
         for axis, item in enumerate(item for item in key if item is not None):
             root, offset = affine(item) if isinstance(item, Node) else (None, 0)
+            if isinstance(root, Node):
+                root = self.strips.get(root, root)
             if isinstance(root, Node) and root in self.counters:
                 found.append((axis, root, offset))
             found += [(axis, counter, size) for counter, size in self.tile(item)]

@@ -18,6 +18,7 @@ from capture.inductor.csource import Lines
 from capture.inductor.programs import sharing
 from capture.inductor.programs.counting import is_single, natural_loops
 from capture.inductor.programs.facts import is_array
+from capture.inductor.programs.lanes import LANES, STRIP
 from capture.inductor.programs.overflows import NAME as OVERFLOW
 from capture.inductor.programs.ranges import affine
 from capture.inductor.programs.rounds import Rounds, only_leaves, trips
@@ -237,6 +238,8 @@ class SharedLoop:
 
     def turns(self, loops: dict[str, frozenset[str]], head: str, own: set[str]) -> Term:
         """How many rounds an inner loop has."""
+        if head in self.function.lanes.heads:
+            return UNKNOWN * STRIP / LANES, ()
         found = trips(self.function.program, loops, head)
         if found is None:
             return UNKNOWN, ()

@@ -1,0 +1,406 @@
+"""Rounds side by side, as lanes of one loop: the same results, errors and warnings as one after the other."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import capture
+from capture import backends
+from tests.forced_lanes import counted_lanes, lanes_everywhere
+from tests.helpers import Outcome, captured
+from tests.shared_work import everything_shared
+
+
+def rng():
+    return np.random.default_rng(3)
+
+
+# Loops that get lanes -------------------------------------------------------------------------------------------------
+def roots(target, out, low, high):
+    for k in range(target.shape[0]):
+        a, b = low, high
+        while b - a > 1e-9:
+            middle = 0.5 * (a + b)
+            if middle * math.exp(middle) < target[k]:
+                a = middle
+            else:
+                b = middle
+        out[k] = 0.5 * (a + b)
+    return out
+
+
+def search(x, keys, found):
+    for k in range(len(keys)):
+        low, high = 0, len(x)
+        while low < high:
+            middle = (low + high) // 2
+            if x[middle] < keys[k]:
+                low = middle + 1
+            else:
+                high = middle
+        found[k] = low
+    return found
+
+
+def divisors(a, b, out):
+    for i in range(a.shape[0]):
+        x, y = a[i], b[i]
+        while y:
+            x, y = y, x % y
+        out[i] = x
+    return out
+
+
+def newton(x, out):
+    """Rounds that do not enter the inner loop at all, and what differs from lane to lane before it."""
+    for i in range(x.shape[0]):
+        value, guess, count = x[i], 1.0, 0
+        if value > 0.5:
+            guess = value
+        while abs(guess * guess - value) > 1e-12 and count < 40:
+            guess = 0.5 * (guess + value / guess)
+            count += 1
+        out[i, 0] = guess
+        out[i, 1] = count
+    return out
+
+
+def every_other(x, out):
+    for i in range(1, x.shape[0] - 1, 2):
+        n, steps = int(x[i]), 0
+        while n > 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps += 1
+        out[i + 1] = steps
+    return out
+
+
+def first_above(x, bound, out):
+    """A way out in the middle of the inner loop, and one at its end."""
+    for i in range(x.shape[0]):
+        j = 0
+        while j < x.shape[1]:
+            if x[i, j] > bound:
+                out[i] = j
+                break
+            j += 1
+        else:
+            out[i] = -1
+    return out
+
+
+def two_ways_to_go_on(x, out):
+    for i in range(x.shape[0]):
+        n = int(x[i])
+        if n < 0:
+            continue
+        total = 0
+        while n > 0:
+            n -= 3
+            if n % 4 == 1:
+                continue
+            total += n
+        if total > 40:
+            out[i] = total
+            continue
+        out[i] = -total
+    return out
+
+
+def two_counters(x, out):
+    j = 1
+    for i in range(x.shape[0]):
+        s, n = 0.0, 0
+        while s < x[i]:
+            s += 0.125
+            n += i + 1
+        out[j] = n
+        j += 2
+    return out
+
+
+def nested(re, im, out):
+    for i in range(re.shape[0]):
+        for j in range(im.shape[0]):
+            x, y, n = 0.0, 0.0, 0
+            while x * x + y * y <= 4.0 and n < 50:
+                x, y = x * x - y * y + re[i], 2 * x * y + im[j]
+                n += 1
+            out[i, j] = n
+    return out
+
+
+def filters(x, out):
+    """An inner loop that counts, and writes in each of its rounds."""
+    for c in range(x.shape[0]):
+        s = 0.0
+        for t in range(x.shape[1]):
+            s = 0.5 * s + x[c, t]
+            out[c, t] = s
+    return out
+
+
+def in_its_place(x, limit):
+    for i in range(x.shape[0]):
+        while x[i] < limit:
+            x[i] = x[i] * x[i] + 1
+    return x
+
+
+def small_dtypes(x, out):
+    for i in range(x.shape[0]):
+        v, n = x[i], np.uint8(0)
+        while v:
+            v &= v - x.dtype.type(1)
+            n = n ^ np.uint8(1)
+        out[i] = n
+    return out
+
+
+def singles(x, out):
+    for i in range(x.shape[0]):
+        v = x[i]
+        while v > np.float32(0.1):
+            v = v * np.float32(0.5) if v < np.float32(3) else v - np.float32(1)
+        out[i] = v
+    return out
+
+
+def integers(seed, high, *shape):
+    return np.random.default_rng(seed).integers(0, high, shape)
+
+
+LOOPS = {
+    "roots": (roots, lambda n: (rng().random(n) * 90, np.zeros(n), 0.0, 4.0)),
+    "search": (search, lambda n: (np.sort(rng().random(57)), rng().random(n), np.zeros(n, "i8"))),
+    "search_nothing": (search, lambda n: (np.zeros(0), rng().random(n), np.ones(n, "i8"))),
+    "divisors": (divisors, lambda n: (integers(1, 999, n), integers(2, 999, n), np.zeros(n, "i8"))),
+    "divisors_i4": (
+        divisors, lambda n: (integers(1, 99, n).astype("i4"), integers(2, 99, n).astype("i4"), np.zeros(n, "i4"))
+    ),
+    "newton": (newton, lambda n: (np.where(rng().random(n) < 0.2, 1.0, rng().random(n)), np.zeros((n, 2)))),
+    "every_other": (every_other, lambda n: (integers(4, 60, n), np.zeros(n + 1))),
+    "first_above": (first_above, lambda n: (rng().random((n, 9)), 0.8, np.zeros(n, "i8"))),
+    "two_ways_to_go_on": (two_ways_to_go_on, lambda n: (integers(5, 50, n) - 9, np.zeros(n, "i8"))),
+    "two_counters": (two_counters, lambda n: (rng().random(n) * 4 - 1, np.zeros(2 * n, "i8"))),
+    "nested": (nested, lambda n: (rng().random(n) * 3 - 2, rng().random(7) * 2 - 1, np.zeros((n, 7), "i8"))),
+    "filters": (filters, lambda n: (rng().random((n, 13)), np.zeros((n, 13)))),
+    "filters_strided": (filters, lambda n: (rng().random((13, 2 * n)).T[::2], np.zeros((13, n)).T)),
+    "in_its_place": (in_its_place, lambda n: (rng().random(n) * 20, 7.5)),
+    "in_its_place_backwards": (in_its_place, lambda n: ((rng().random(n) * 20)[::-1], 7.5)),
+    "singles": (singles, lambda n: ((rng().random(n) * 9).astype("f4"), np.zeros(n, "f4"))),
+    **{
+        f"small_{dtype}": (
+            small_dtypes, lambda n, dtype=dtype: (integers(6, 100, n).astype(dtype), np.zeros(n, "u1"))
+        )
+        for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8")
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_lanes(name):
+    """Several sizes: no round, fewer than lanes, not all strips full."""
+    function, arguments = LOOPS[name]
+    with lanes_everywhere() as count:
+        run = captured(function, backend=backends.inductor, dynamic=True)
+        for size in (33, 0, 1, 3, 5, 8, 64):
+            run(*arguments(size))
+        assert run.graphs and run.breaks == [] and count() > 0
+
+
+@pytest.mark.parametrize("name", ("roots", "search", "newton", "nested", "filters", "every_other"))
+def test_lanes_on_threads(name):
+    function, arguments = LOOPS[name]
+    with lanes_everywhere() as count, everything_shared(3) as shared:
+        run = captured(function, backend=backends.inductor)
+        for size in (83, 83, 12):
+            run(*arguments(size))
+        assert run.graphs and count() > 0 and shared() > 0
+
+
+@pytest.mark.parametrize("name", ("roots", "search", "divisors"))
+def test_what_is_worth_it(name):
+    function, arguments = LOOPS[name]
+    with counted_lanes() as count:
+        captured(function, backend=backends.inductor)(*arguments(200))
+        assert count() == 1
+
+
+# Loops that do not ----------------------------------------------------------------------------------------------------
+def one_after_the_other(x, out):
+    for i in range(1, x.shape[0]):
+        s = out[i - 1]
+        while s < x[i]:
+            s += 0.25
+        out[i] = s
+    return out
+
+
+def best_of_all(x, out):
+    best = 0.0
+    for i in range(x.shape[0]):
+        s = best
+        while s < x[i]:
+            s += 0.25
+        best = s
+        out[i] = s
+    return out
+
+
+def found_places(x, out):
+    for i in range(x.shape[0]):
+        j = 0
+        while j < x[i]:
+            j += 2
+        out[j % 7] += 1
+    return out
+
+
+def bits(x, out):
+    """Too little waits for anything."""
+    for i in range(x.shape[0]):
+        n = x[i]
+        while n > 0:
+            n -= 1
+        out[i] = n
+    return out
+
+
+@pytest.mark.parametrize("function", (one_after_the_other, best_of_all))
+def test_rounds_that_wait(function):
+    with lanes_everywhere() as count:
+        captured(function, backend=backends.inductor)(rng().random(40) * 3, np.zeros(40))
+        assert count() == 0
+
+
+def test_rounds_that_meet():
+    with lanes_everywhere() as count:
+        captured(found_places, backend=backends.inductor)(integers(8, 30, 40), np.zeros(40))
+        assert count() == 0
+
+
+def test_what_is_not_worth_it():
+    with counted_lanes() as count:
+        captured(bits, backend=backends.inductor)(integers(8, 30, 40), np.zeros(40, "i8"))
+        assert count() == 0
+
+
+# Errors, warnings, signals --------------------------------------------------------------------------------------------
+def places(x, starts, out):
+    """The next place stands in each place, until there is none."""
+    for i in range(starts.shape[0]):
+        j = starts[i]
+        n = 0
+        while j != 0:
+            j = x[j]
+            n += 1
+        out[i] = n
+    return out
+
+
+def divided(x, y, out):
+    for i in range(x.shape[0]):
+        n, s = int(x[i]), 0
+        while n > 0:
+            n -= 1
+            s += 100 // int(y[i] + n)
+        out[i] = s
+    return out
+
+
+def grown(x, out):
+    for i in range(x.shape[0]):
+        n, k = int(x[i]), 0
+        while k < 70:
+            n, k = n * 2, k + 1
+        out[i] = k + (n > 0)
+    return out
+
+
+def raising(x, out):
+    for i in range(x.shape[0]):
+        s = 0
+        while s < x[i]:
+            s += 1
+            if s == 17:
+                raise ValueError(f"{i} is too much")
+        out[i] = s
+    return out
+
+
+def warning(x, y, out):
+    for i in range(x.shape[0]):
+        v, n = x[i], 0
+        while n < 4:
+            v = v / y[i]
+            n += 1
+        out[i] = v
+    return out
+
+
+GOOD = np.array([3, 4, 0, 0, 1, 2, 5, 4] * 4)
+
+
+FAILING = {
+    "places": (
+        places,
+        lambda at: (
+            np.array([0, 0, 1, 2, 3, 4]), np.where(np.arange(32) == at, 99, GOOD), np.zeros(32, "i8")
+        ),
+    ),
+    "divided": (divided, lambda at: (GOOD, np.where(np.arange(32) == at, -1, 5), np.zeros(32))),
+    "grown": (grown, lambda at: (np.where(np.arange(32) == at, 1, 0), np.zeros(32, "i8"))),
+    "raising": (raising, lambda at: (np.where(np.arange(32) == at, 40, GOOD), np.zeros(32))),
+    "warning": (warning, lambda at: (np.ones(32), np.where(np.arange(32) == at, 0.0, 2.0), np.zeros(32))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("at", (0, 1, 6, 17, 31))
+@pytest.mark.parametrize("name", FAILING)
+def test_what_goes_wrong_in_a_round(name, at):
+    """Error, traceback, warnings and what has been written before are Python's."""
+    function, arguments = FAILING[name]
+    with lanes_everywhere() as count:
+        run = captured(function, backend=backends.inductor)
+        run(*arguments(-1))
+        assert run.graphs and count() > 0
+        run(*arguments(at))
+        run(*arguments(-1))
+
+
+def test_two_rounds_go_wrong():
+    """The first of them in order is seen, also where the other one comes to it sooner."""
+    x = np.array([1, 30, 17, 18, 2])
+    with lanes_everywhere() as count:
+        run = captured(raising, backend=backends.inductor)
+        run(np.arange(5), np.zeros(5))
+        run(x, np.zeros(5))
+        assert count() > 0
+
+
+def endless(x, out):
+    for i in range(x.shape[0]):
+        s = 1.0
+        while s != x[i]:
+            s = s * 0.5 + 0.25
+        out[i] = s
+    return out
+
+
+def test_ctrl_c():
+    out = np.zeros(9)
+    with lanes_everywhere() as count:
+        compiled = capture.compile(endless, options={"strict": True})
+        compiled(np.ones(9), out)
+        assert count() > 0
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            compiled(np.array([1.0, 1, 1, 7, 1, 1, 1, 1, 1]), out * 0)
+    assert Outcome(endless, (np.ones(9), out), {}).error is None
