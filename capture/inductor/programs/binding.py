@@ -34,6 +34,8 @@ from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.carrying import with_carried_elements
 from capture.inductor.programs.choosing import Chosen, without_short_decisions
+from capture.inductor.programs.choosing import without_short_decisions
+from capture.inductor.programs.columns import with_columns_as_rows
 from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.facts import find_needed, is_array
 from capture.inductor.programs.function import Function, comment
@@ -112,7 +114,8 @@ class _Kernel:
     def __init__(self, node: Node, bound: Bound, unit: CUnit) -> None:
         self.name, self.node, self.bound, self.unit = f"{node.name}_program", node, bound, unit
         given: Program = node.params["program"]
-        chosen = without_short_decisions(functools.reduce(lambda each, renew: renew(each), PASSES, given))
+        self.program = functools.reduce(lambda each, renew: renew(each), PASSES, given)
+        chosen = without_short_decisions(with_columns_as_rows(self.program, self.known()[1]))
         chosen = with_carried_elements(chosen)
         self.program, self.supposed = chosen.program, chosen.supposed
         self.intervals = Intervals(self.program, *self.known(), self.supposed)

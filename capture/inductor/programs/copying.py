@@ -30,9 +30,10 @@ def copied(
     name: str,
     back: Callable[[Jump], Jump],
     more: Mapping[Node, Mapping[str, Any]] = MappingProxyType({}),
+    instead: Mapping[Node, Node] = MappingProxyType({}),
 ) -> Copied:
-    """``back`` gives what a jump to the head becomes, ``more`` the parameters that copies of steps have besides. Blocks
-    come behind those that they have values of."""
+    """``back`` gives what a jump to the head becomes, ``more`` the parameters that copies of steps have besides,
+    ``instead`` the steps that are copied in the place of others. Blocks come behind those that they have values of."""
     names = {block.name: f"{block.name}_{name}" for block in blocks}
     values: dict[Node, Any] = {}
     for block in blocks:
@@ -43,7 +44,10 @@ def copied(
         return back(mapped) if jump.target == head else replace(mapped, target=names.get(jump.target, jump.target))
 
     steps = {
-        block.name: tuple(_copy(step, name, values, more.get(step, {})) for step in block.steps) for block in blocks
+        block.name: tuple(
+            _copy(step, instead.get(step, step), name, values, more.get(step, {})) for step in block.steps
+        )
+        for block in blocks
     }
     made = tuple(
         Block(names[block.name], tuple(values[node] for node in block.parameters), steps[block.name],
@@ -76,9 +80,9 @@ def _named(node: Node, name: str) -> str:
     return f"{node.name}_{name}" if isinstance(node.type, RankedType) else node.name
 
 
-def _copy(step: Node, name: str, values: dict[Node, Any], more: Mapping[str, Any]) -> Node:
-    params = {**step.params, **more}
-    values[step] = replace(step, name=_named(step, name), args=with_values(step.args, values), params=params)
+def _copy(step: Node, source: Node, name: str, values: dict[Node, Any], more: Mapping[str, Any]) -> Node:
+    args, params = with_values(source.args, values), {**source.params, **more}
+    values[step] = replace(source, name=_named(step, name), args=args, params=params)
     return values[step]  # type: ignore[no-any-return]
 
 

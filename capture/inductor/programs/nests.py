@@ -30,7 +30,7 @@ from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.sharing import Share, close_region, open_region
-from capture.inductor.programs.together import join
+from capture.inductor.programs.together import join, shows_same
 from capture.inductor.programs.values import Array, offset, variable_type
 from capture.inductor.vocabulary import ANY_NAN, INTEGER
 from capture.ir.graph import Node
@@ -217,6 +217,8 @@ def write_store(function: Function, step: Node) -> None:
     if extra > 0:
         raise BackendError("a value with more axes than what it is written to")
     require_fit(function, sizes, target.sizes)
+    if shows_same(function.arrays[value], target):  # what ``a[i] += x`` ends with: it is there already
+        return
     is_elsewhere = _reads_elsewhere(function, value, node, target)
     if not is_elsewhere and sizes == target.sizes:
         join(function, compute_all, target, value, loop_order(target), node)
@@ -256,8 +258,7 @@ def _reads_elsewhere(function: Function, value: Node, target: Node, place: Array
     entry = function.arrays[value]
     if isinstance(entry, Array):
         apart = function.owners[value].isdisjoint(function.owners[target])
-        same = (entry.pointer, entry.sizes, entry.strides) == (place.pointer, place.sizes, place.strides)
-        return not apart and not same
+        return not apart and not shows_same(entry, place)
     return any(
         _reads_elsewhere(function, argument, target, place) for argument in entry.step.args if is_array(argument)
     )

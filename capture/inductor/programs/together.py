@@ -51,6 +51,11 @@ def where(array: Array) -> Where:
     return array.pointer, array.sizes, array.strides
 
 
+def shows_same(entry: Any, array: Array) -> bool:
+    """Whether an array in memory is the same elements as another one."""
+    return isinstance(entry, Array) and where(entry) == where(array)
+
+
 def read_by(function: Function, value: Any) -> Iterator[tuple[Node, Array]]:
     """The arrays in memory that an element of a value is made of."""
     entry = function.arrays[value]

@@ -92,7 +92,7 @@ def _loop(program: Program, head: Block, counted: Counted, tested: frozenset[Tes
     steps = [step for block in blocks for step in block.steps]
     asked = [(step, axis) for step, axis in tested if step in steps]
     inside = {node for block in blocks for node in (*block.parameters, *block.steps)}
-    if not asked or len(steps) > MOST_STEPS or not _leaves_by_head(program, head, blocks):
+    if not asked or len(steps) > MOST_STEPS or not leaves_by_head(program, head, blocks):
         return None
     places = {
         (step, axis): found
@@ -106,7 +106,7 @@ def _loop(program: Program, head: Block, counted: Counted, tested: frozenset[Tes
     return _Loop(head, blocks, counted, places)
 
 
-def _leaves_by_head(program: Program, head: Block, blocks: Sequence[Block]) -> bool:
+def leaves_by_head(program: Program, head: Block, blocks: Sequence[Block]) -> bool:
     """Whether control leaves a loop only by its head, none of whose steps is read elsewhere."""
     names = {block.name for block in blocks}
     if any(isinstance(block.end, Finish) for block in blocks):
