@@ -265,8 +265,9 @@ class Options:
     )
     autotune: bool = _option(
         _boolean(),
-        "Measure other ways to compile each graph (what is fused, tiles, threads) on the inputs at hand, and keep the "
-        'fastest; the cache remembers it. `mode="max-autotune"` turns it on for one function.',
+        "Measure other ways to compile each graph (what is fused, tiles, threads, products by BLAS or in loops) on the "
+        "inputs at hand, and keep the fastest; the cache remembers it. "
+        '`mode="max-autotune"` turns it on for one function.',
         default=False,
         env="CAPTURE_AUTOTUNE",
     )

@@ -23,6 +23,8 @@ class Choices:
     """
     recomputed: float = 0.6
     """Nanoseconds per element up to which a value is rather computed in two places than kept in memory."""
+    products: str = "estimates"
+    """Who multiplies vectors and matrices: ``blas``, or ``loops`` where they may gain (``passes.choose_products``)."""
     block: int = 512
     """Columns of one block: fewer would read too little of each page, more would leave threads without work."""
     crossing: tuple[int, int] = (16, 512)
@@ -48,6 +50,7 @@ class Choices:
 DEFAULT = Choices()
 
 ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
+    "products": ("loops", "blas"),
     "fusion": ("used", "none"),
     "recomputed": (0.0, 4.0),
     "crossing": ((8, 128), (32, 1024)),
@@ -58,6 +61,7 @@ ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
 
 WORDS: Mapping[str, Any] = {
     "fusion": {"used": "kernels for what uses each other's values", "none": "a kernel for each result"}.__getitem__,
+    "products": {"loops": "products in loops", "blas": "products by BLAS"}.__getitem__,
     "recomputed": lambda limit: "nothing is computed twice" if not limit else "more is computed twice",
     "crossing": "tiles of {0[0]} by {0[1]}".format,
     "block": "blocks of {} columns".format,

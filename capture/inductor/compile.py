@@ -86,14 +86,25 @@ def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False, cho
     """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
     ``exact``: NumPy's loops compute them.
     """
-    return lay_out(schedule(lower(prepare(graph, exact=exact), exact=exact, choices=choices)), simd_math)
+    prepared = prepare(graph, exact=exact, choices=choices)
+    return lay_out(schedule(lower(prepared, exact=exact, choices=choices)), simd_math)
 
 
-def prepare(graph: Graph, *, exact: bool = False) -> Graph:
+def prepare(graph: Graph, *, exact: bool = False, choices: Choices = DEFAULT) -> Graph:
     """The graph that is lowered: composed ops taken apart, then what every graph gains from."""
-    from capture.ir.passes import check_bounds, count_masks, decompose, find_positions, optimize, settle_sizes
+    from capture.ir.passes import (
+        check_bounds,
+        choose_products,
+        count_masks,
+        decompose,
+        find_positions,
+        optimize,
+        settle_sizes,
+    )
 
-    graph = count_masks(check_bounds(optimize(decompose(settle_sizes(graph)))))
+    graph = settle_sizes(graph)
+    graph = decompose(graph if exact else choose_products(graph, choices.products))
+    graph = count_masks(check_bounds(optimize(graph)))
     return copy_moved_memory(graph if exact else find_positions(graph))
 
 
@@ -250,6 +261,7 @@ def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints
     unit = CUnit()
     unit.buffers = {memory: memory.number for memory in memories}
     unit.flags = {node: number for number, node in enumerate(flagged)}
+    unit.unsure = frozenset(number for number, node in enumerate(flagged) if "unsure" in node.op.tags)
     unit.unit_steps = frozenset(name for name, hint in hints.items() if hint == 1)
     unit.number_reads = {symbol.name: text for symbol, text in numbers.reads.items()}
     return unit

@@ -65,6 +65,7 @@ class CUnit:
 
     buffers: dict[Memory, int] = field(default_factory=dict)
     flags: dict[Node, int] = field(default_factory=dict)
+    unsure: frozenset[int] = frozenset()  # flags of what only NumPy can tell
     numbers: dict[str, str] = field(default_factory=dict)  # names that size expressions go by
     number_reads: dict[str, str] = field(default_factory=dict)  # C that reads a named size at each call
     unit_steps: frozenset[str] = frozenset()  # strides that are 1 in most calls

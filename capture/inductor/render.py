@@ -162,10 +162,16 @@ def _function(nest: Nest, body: Body, text: str, name: str, checked: str) -> Ker
         body.suspects,
         checked,
         body.mode == CHECKED,
-        (*body.closing, *(f"flags[{name.removeprefix('raised_')}] |= {name};" for name in body.noted)),
+        (*body.closing, *(_noted(name, body.unit) for name in body.noted)),
         steps,
         forms,
     )
+
+
+def _noted(name: str, unit: CUnit) -> str:
+    """What becomes of a variable that gathers what an operation raises."""
+    number = int(name.removeprefix("raised_"))
+    return f"flags[{number}] |= {f'{name} ? RAISED_UNSURE : 0' if number in unit.unsure else name};"
 
 
 def _pointers(nest: Nest, body: Body, text: str) -> list[str]:

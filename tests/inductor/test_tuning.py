@@ -18,7 +18,7 @@ from tests.row_programs import ROWS, matrix
 EACH = [other for field in ALTERNATIVES for other in DEFAULT.others(field)]
 TOGETHER = [
     Choices(**dict(zip(ALTERNATIVES, values, strict=True)))
-    for values in itertools.product(("none",), (0.0, 4.0), ((8, 128),), (128,), (0, 8))
+    for values in itertools.product(("loops",), ("none",), (0.0, 4.0), ((8, 128),), (128,), (0, 8))
 ]
 TUNED = {"backend": backends.inductor, "options": {"autotune": True}}
 
@@ -53,6 +53,10 @@ def crossed(x):
     return (x.T + 1.0) * np.ones((77, 200))
 
 
+def multiplied(x, weights):
+    return x @ weights, np.einsum("ij,jk->ik", x, weights[:, :3])
+
+
 @pytest.mark.parametrize("choices", [*EACH, *TOGETHER], ids=lambda choices: choices.differences)
 def test_all_choices_give_the_same_results(choices):
     plans = []
@@ -66,6 +70,7 @@ def test_all_choices_give_the_same_results(choices):
         for rows in (5, 600):
             run(matrix(rows))
     captured(crossed, backend=backend)(matrix(200, 77))
+    captured(multiplied, backend=backend, exact=False)(matrix(9), matrix(matrix(9).shape[1]))
     default, other = zip(*plans, strict=True)
     differ = sum(tuning._identity(a) != tuning._identity(b) for a, b in zip(default, other, strict=True))
     assert differ, "the choice is never looked at"

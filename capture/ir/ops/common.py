@@ -35,10 +35,12 @@ REAL = frozenset(map(np.dtype, ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "
 LOWERED = REAL | frozenset(map(np.dtype, ("c8", "c16")))
 
 # Tags of what never warns nor raises, whatever its operands are; and of what warns of integers divided by zero; of
-# composed ops whose operands may be Python numbers that change.
+# composed ops whose operands may be Python numbers that change; of what warns of something when it raises anything, but
+# what that is only NumPy can tell.
 QUIET = frozenset({"quiet"})
 DIVIDES = frozenset({"divides"})
 NUMBERS = frozenset({"numbers"})
+UNSURE = frozenset({"unsure"})
 
 
 # Operands ---------------------------------------------------------------------------------------------------------

@@ -36,6 +36,9 @@ from capture.records import dataclass
 FEW = 4096
 """Products in matrices up to which these are multiplied in loops, which need no call."""
 
+_FEWEST = {"estimates": FEW, "loops": 2**22, "blas": 0}
+"""The same, by who multiplies."""
+
 
 # Elements ---------------------------------------------------------------------------------------------------------
 def _infer_times(x: Any, y: Any) -> ArrayType:
@@ -117,7 +120,7 @@ define(
 
 
 # contract ---------------------------------------------------------------------------------------------------------
-def _infer_contract(*operands: Any, subscripts: str) -> ArrayType:
+def _infer_contract(*operands: Any, subscripts: str, by: str = "estimates") -> ArrayType:
     found = infer_einsum(subscripts, *operands)
     if found.dtype.kind not in "biuf" or found.dtype == np.float16:
         raise CannotInfer(f"einsum of {found.dtype} in loops")
@@ -186,7 +189,7 @@ class _Labels:
         return _Labels(x, y, both, left, right, summed)
 
 
-def _contract(graph: Any, *given: Any, subscripts: str) -> Any:
+def _contract(graph: Any, *given: Any, subscripts: str, by: str) -> Any:
     """In the memory order that NumPy gives it: by way of an array of that order, whose axes are then named anew."""
     inputs, _, output = subscripts.partition("->")
     terms = inputs.split(",")
@@ -198,7 +201,7 @@ def _contract(graph: Any, *given: Any, subscripts: str) -> Any:
     for operand, term, made in zip(operands[1:], terms[1:], (*partial_outputs(terms, output), nested), strict=True):
         labels = _Labels.of(names, term, made)
         with asking(graph.known):
-            are_matrices = _are_matrices(found.type, operand.type, labels)
+            are_matrices = _are_matrices(found.type, operand.type, labels, _FEWEST[by])
         found, names = (_by_matrices if are_matrices else _by_loops)(graph, found, operand, labels, made), made
     if found.type != wanted or found.op.is_view:
         found = graph.call("copy", _named(graph, found, nested, output), order="K")
@@ -224,8 +227,8 @@ def _spread(graph: Any, a: Any, names: str, order: str) -> Any:
     return graph.call("expand", a, axes=new) if new else a
 
 
-def _are_matrices(x: ArrayType, y: ArrayType, labels: _Labels) -> bool:
-    """Whether rows and columns of floats are multiplied, many of them."""
+def _are_matrices(x: ArrayType, y: ArrayType, labels: _Labels, few: int) -> bool:
+    """Whether rows and columns of floats are multiplied, more than a few of them."""
     shared = labels.both + labels.summed
     if x.dtype.kind != "f" or not (labels.left and labels.right and labels.summed):
         return False
@@ -238,7 +241,7 @@ def _are_matrices(x: ArrayType, y: ArrayType, labels: _Labels) -> bool:
         return False
     sizes = [*x.shape, *(y.shape[labels.y.index(name)] for name in labels.right)]
     known = [size for size in sizes if isinstance(size, int)]
-    return len(known) < len(sizes) or prod(known) > FEW
+    return len(known) < len(sizes) or prod(known) > few
 
 
 def _by_matrices(graph: Any, x: Any, y: Any, labels: _Labels, nested: str) -> Any:
@@ -267,17 +270,17 @@ def _matrices(graph: Any, a: Any, names: str, both: str, rows: str, columns: str
         return graph.call("reshape", graph.call("copy", a, order="C"), shape=shape)
 
 
-def _reference(*operands: Any, subscripts: str) -> Any:
+def _reference(*operands: Any, subscripts: str, by: str) -> Any:
     return np.einsum(subscripts, *operands)
 
 
-def _source(*operands: str, subscripts: str) -> str:
+def _source(*operands: str, subscripts: str, by: str) -> str:
     return f"np.einsum({subscripts!r}, {', '.join(operands)})"
 
 
 define(
     name="contract",
-    signature="*operands, subscripts",
+    signature="*operands, subscripts, by='estimates'",
     operands=("operands",),
     infer=_infer_contract,
     reference=_reference,

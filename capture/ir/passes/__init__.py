@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from capture.ir.graph import Graph
 from capture.ir.passes.check_bounds import check_bounds
+from capture.ir.passes.choose_products import choose_products
 from capture.ir.passes.count_masks import count_masks
 from capture.ir.passes.decompose import decompose
 from capture.ir.passes.drop_dead import drop_dead
@@ -21,6 +22,7 @@ PIPELINE = (drop_dead, fold_constants, simplify, share_common, drop_dead)
 __all__ = [
     "PIPELINE",
     "check_bounds",
+    "choose_products",
     "count_masks",
     "decompose",
     "drop_dead",
