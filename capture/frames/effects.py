@@ -193,7 +193,13 @@ class Memory:
 
     # writing ------------------------------------------------------------------------------------------------------
     def write(
-        self, target: ArrayValue, value: Any, place: Node | None = None, places: Places | None = None, combine: str = ""
+        self,
+        target: ArrayValue,
+        value: Any,
+        place: Node | None = None,
+        places: Places | None = None,
+        combine: str = "",
+        said: str = "",
     ) -> None:
         """Store a node or literal into ``target``, or into the view ``place`` of it, or into ``places`` of that."""
         place = self.current(target) if place is None else place
@@ -209,7 +215,7 @@ class Memory:
             return  # x[1:] += y stores the view once more into its own place
         try:
             indices, axes = ((), ()) if places is None else (places.indices, places.axes)
-            version = self.tracer.graph.store(place, value, indices, axes, combine)
+            version = self.tracer.graph.store(place, value, indices, axes, combine, said)
         except ops.CannotInfer as error:
             raise self.tracer.refused("", error) from None
         self.require_order([version])

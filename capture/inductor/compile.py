@@ -45,7 +45,7 @@ from capture.inductor.schedule import Group, Schedule, schedule
 from capture.ir.graph import Graph, Node, buffer, map_nodes
 from capture.ir.op import Strided
 from capture.ir.ops.fallback import directly
-from capture.ir.ops.mutation import label_of_at
+from capture.ir.ops.mutation import label_of_store, said_with
 from capture.ir.passes.drop_dead import told_size
 from capture.ir.shapes import Expr, Size, multiply, product
 from capture.ir.types import ArrayType, NumberType, ObjectType
@@ -260,8 +260,9 @@ def _memory_of_step(
 def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints: Mapping[str, int]) -> CUnit:
     unit = CUnit()
     unit.buffers = {memory: memory.number for memory in memories}
-    unit.flags = {node: number for number, node in enumerate(flagged)}
-    unit.unsure = frozenset(number for number, node in enumerate(flagged) if "unsure" in node.op.tags)
+    numbers_of = {node: number for number, node in enumerate(flagged)}
+    unit.flags = {node: numbers_of.get(said_with(node) or node, number) for node, number in numbers_of.items()}
+    unit.unsure = frozenset(number for node, number in numbers_of.items() if "unsure" in node.op.tags)
     unit.unit_steps = frozenset(name for name, hint in hints.items() if hint == 1)
     unit.number_reads = {symbol.name: text for symbol, text in numbers.reads.items()}
     return unit
@@ -270,7 +271,7 @@ def _c_unit(memories: list[Memory], flagged: list[Node], numbers: Numbers, hints
 def _label(node: Node) -> str:
     """What NumPy's warnings call the operation."""
     if node.target == "store":
-        return label_of_at(node.args, node.params) if node.params["combine"] else "cast"
+        return label_of_store(node)
     return node.op.label or node.op.name
 
 

@@ -182,10 +182,16 @@ class Graph:
         return self._add(name, "call", op.name, args, params, type)
 
     def store(
-        self, target: Node, value: Any, indices: tuple[Node, ...] = (), axes: tuple[int, ...] = (), combine: str = ""
+        self,
+        target: Node,
+        value: Any,
+        indices: tuple[Node, ...] = (),
+        axes: tuple[int, ...] = (),
+        combine: str = "",
+        said: str = "",
     ) -> Node:
         """Write ``value`` (broadcast and cast to fit) through the view ``target``, or to places in it; gives the next
-        version.
+        version. What the cast warns of it warns of as ``said``, the ufunc whose ``out=`` this is.
 
         ``ops.CannotInfer`` for values that NumPy would not write.
         """
@@ -194,7 +200,8 @@ class Graph:
             raise GraphError(f"%{version.name} is no array and cannot be written")
         if version.kind == "constant":
             raise GraphError(f"%{version.name} is a constant and cannot be written")
-        args, params = (version, value, *indices), {"region": region(target), "axes": axes, "combine": combine}
+        args = (version, value, *indices)
+        params = {"region": region(target), "axes": axes, "combine": combine, "said": said}
         with asking(self.known):
             type = ops.get("store").result_type(*map_nodes(args, lambda node: node.type), **params)
         return self._add(buffer(target).name, "call", "store", args, params, type)

@@ -51,7 +51,7 @@ from capture.frames.values.lookup import MISSING, MissingAttribute, find
 from capture.frames.values.numbers import NumberValue
 from capture.frames.values.numpy_calls import call_numpy, first_of
 from capture.frames.values.objects import CallableValue
-from capture.frames.values.operations import EXACT, SCALARS, binary, require_out
+from capture.frames.values.operations import EXACT, SCALARS, binary, require_out, write_result
 from capture.frames.values.ranges import open_range
 from capture.frames.values.special import special_meaning
 from capture.frames.values.streams import known_iterator
@@ -110,7 +110,7 @@ def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict
     if out is not None:
         target = out
         if not (isinstance(target, Constant) and target.value is None):
-            return _into(tracer, op, found, target, mask)
+            return _into(tracer, op, found, target, args, mask)
     if "truth" in op.tags:
         return _truth(tracer, found)
     return _result_or_operand(tracer, found, (*args, *kwargs.values()))
@@ -199,25 +199,20 @@ UFUNC_KEYWORDS: Mapping[str, tuple[Any, ...]] = {"casting": ("same_kind",), "ord
 REDUCTION_KEYWORDS: Mapping[str, Any] = {"where": True, "initial": np._NoValue}
 
 
-def _into(tracer: Tracer, op: ops.Op, found: Any, target: Value, mask: Value | None = None) -> Value:
+def _into(
+    tracer: Tracer, op: ops.Op, found: Any, target: Value, operands: Sequence[Value], mask: Value | None = None
+) -> Value:
     """``out=target``, where the mask is true."""
     if isinstance(target, TupleValue) and len(target.values) == 1:
         target = target.values[0].real(tracer)
     if not isinstance(target, ArrayValue):
         raise GraphBreak(f"out= is {target.describe()}", "op")
-    require_out(found, target.type)
+    require_out(tracer, found, target.type)
     is_ufunc = "ufunc" in op.tags or op.name in ("ufunc_dtype", "ufunc_where")
     exact = is_ufunc or found.type.dtype == target.type.dtype  # only ufuncs cast to what they write
     if not exact or not (is_ufunc or found.type.shape == target.type.shape):
         raise GraphBreak("out= of another shape or dtype than the result", "op")
-    if mask is not None:
-        old = target.type.dtype
-        if old.kind in "fc" and not np.can_cast(old, found.type.dtype):
-            raise GraphBreak("where= with an out= whose old elements NumPy converts, and warns of", "op")
-        if found.type.dtype != old:
-            found = tracer.add_call(ops.get("astype"), found, dtype=old)
-        found = tracer.add_call(ops.get("where"), mask.in_graph(tracer), found, target.in_graph(tracer))
-    tracer.memory.write(target, found)
+    write_result(tracer, found, target, operands, mask)
     return target
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,9 @@ from capture.frames.values.results import ChosenValue, ComputedNumber, binary_of
 from capture.frames.values.sets import SetValue
 from capture.ir import op as ops
 from capture.ir.complexes import ROUNDED, is_complex
-from capture.ir.graph import Node
+from capture.ir.graph import Node, Step, buffer, region
+from capture.ir.passes.warnings import cast_may_warn
+from capture.ir.sizes import asking, same
 from capture.ir.types import ArrayType
 
 if TYPE_CHECKING:
@@ -89,28 +91,76 @@ def _in_place(tracer: Tracer, symbol: str, left: ArrayValue, right: Value) -> Va
     if symbol == "@=":
         raise GraphBreak("@= on arrays is left to Python", "op")
     found = _operator(tracer, symbol[:-1], left, right)
-    require_out(found, left.type)
-    tracer.memory.write(left, found)
+    require_out(tracer, found, left.type)
+    write_result(tracer, found, left, (left, right))
     return left
 
 
-def require_out(found: Any, target: ArrayType) -> None:
+def write_result(
+    tracer: Tracer, found: Node, target: ArrayValue, operands: Sequence[Value], mask: Value | None = None
+) -> None:
+    """Write what a ufunc gives for ``operands`` into its ``out=``, where the mask is true.
+
+    NumPy casts a buffer at a time, and tells of that as of the ufunc itself. What it first computes aside, since an
+    operand is seen in the memory that is written, it casts at the very end: that is left to it.
+    """
+    said, new, old = "", found.type.dtype, target.type.dtype
+    if cast_may_warn(new, old):
+        said = _name_of(found.op)
+        _require_apart(tracer, target, operands if mask is None else (*operands, mask))
+    if mask is not None:
+        kept = target.in_graph(tracer)
+        if old.kind in "fc" and not np.can_cast(old, new):
+            raise GraphBreak("where= with an out= whose old elements NumPy converts, and warns of", "op")
+        if np.can_cast(old, new):
+            kept = tracer.add_call(ops.get("astype"), kept, dtype=new)
+        else:
+            found = tracer.add_call(ops.get("astype"), found, dtype=old)
+        found = tracer.add_call(ops.get("where"), mask.in_graph(tracer), found, kept)
+    tracer.memory.write(target, found, said=said)
+
+
+def _name_of(op: ops.Op) -> str:
+    return op.reference.__name__ if isinstance(op.reference, np.ufunc) else op.label or op.name
+
+
+def _require_apart(tracer: Tracer, target: ArrayValue, operands: Sequence[Value]) -> None:
+    """Refuse operands that show other elements of the memory of ``target``."""
+    owner, where = _place(tracer, target)
+    for operand in operands:
+        if isinstance(operand, ArrayValue):
+            other, seen = _place(tracer, operand)
+            if other is owner and seen != where:
+                raise GraphBreak("out= of another dtype, in the memory of an operand", "overlap")
+
+
+def _place(tracer: Tracer, array: ArrayValue) -> tuple[Node, tuple[Step, ...]]:
+    node = tracer.memory.current(array)
+    return buffer(node), region(node)
+
+
+def require_out(tracer: Tracer, found: Any, target: ArrayType) -> None:
     """Whether NumPy writes a ufunc's result into an array of type ``target``."""
     if not isinstance(found, Node) or not isinstance(found.type, ArrayType):
         raise GraphBreak("a result that is no array is written to an array", "op")
     if not np.can_cast(found.type.dtype, target.dtype, "same_kind"):
         raise GraphBreak(f"a result of dtype {found.type.dtype} is written to an array of {target.dtype}", "op")
-    if not _broadcasts(found.type.shape, target.shape):
+    if not _broadcasts(tracer, found.type.shape, target.shape):
         raise GraphBreak("a result is written to an array of another shape", "op")
     is_dense = target.layout is not None and target.layout.dense
     if is_complex(found.type.dtype) and found.target in ROUNDED and not is_dense:
         raise GraphBreak("complex products over strides are rounded as their signs say", "op")
 
 
-def _broadcasts(shape: tuple[Any, ...], target: tuple[Any, ...]) -> bool:
+def _broadcasts(tracer: Tracer, shape: tuple[Any, ...], target: tuple[Any, ...]) -> bool:
     """Whether a result of one shape fills an array of the other."""
     pairs = zip(reversed(shape), reversed(target), strict=False)
-    return len(shape) <= len(target) and all(size == goal or (size == 1 and type(size) is int) for size, goal in pairs)
+    try:
+        with asking(tracer.graph.known):
+            fits = all((size == 1 and type(size) is int) or same(size, goal) for size, goal in pairs)
+    except ops.CannotInfer as error:
+        raise tracer.refused("out=: ", error) from None
+    return len(shape) <= len(target) and fits
 
 
 # Containers -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ with the type of the one before.
 >>> graph.store(x, y, (rows,), (0,))                                   # store(%x, %y, %rows, axes=(0,))
 
 Indexed elements are written one after the other, in C order of the indices: of several values for one place the last
-one stays. With ``combine``, a ufunc's name or ``TALLY``, each is computed from what is there at that moment.
+one stays. With ``combine``, a ufunc's name or ``TALLY``, each is computed from what is there at that moment. ``said``
+is the ufunc that writes here what it has computed in another dtype: NumPy looks at the processor's flags once, behind
+the cast, and calls all that it finds by the ufunc's name.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def target_of(version: Any, region: tuple[Step, ...]) -> ArrayType:
 
 
 def _infer_store(
-    version: Any, value: Any, *indices: Any, region: tuple[Step, ...], axes: tuple[int, ...], combine: str
+    version: Any, value: Any, *indices: Any, region: tuple[Step, ...], axes: tuple[int, ...], combine: str, said: str
 ) -> ArrayType:
     target = target_of(version, region)
     if indices:
@@ -151,6 +153,19 @@ def warns_of_nan(name: str, dtype: np.dtype) -> bool:
     return False
 
 
+def label_of_store(node: Node) -> str:
+    """What NumPy's warnings call a store."""
+    return label_of_at(node.args, node.params) if node.params["combine"] else node.params["said"] or "cast"
+
+
+def said_with(store: Node) -> Node | None:
+    """The node of the ufunc that warns together with the store of its result, once for both."""
+    value = store.args[1] if store.target == "store" and store.params["said"] else None
+    while isinstance(value, Node) and value.kind == "call" and value.target == "where":
+        value = value.args[1]  # of ufunc(..., out=, where=)
+    return value if isinstance(value, Node) and value.position == store.position else None
+
+
 def label_of_at(args: tuple[Any, ...], params: Mapping[str, Any]) -> str:
     """The name that NumPy's warnings give ``ufunc.at``: its own where NumPy has a loop for this very case."""
     if ufunc_of(params["combine"]) not in NAMED:
@@ -198,6 +213,7 @@ def _store(
     region: tuple[Step, ...],
     axes: tuple[int, ...] = (),
     combine: str = "",
+    said: str = "",
 ) -> np.ndarray:
     target = version
     for step in region:
@@ -216,7 +232,7 @@ def _store(
 
 define(
     name="store",
-    signature="version, value, *indices, region, axes=(), combine=''",
+    signature="version, value, *indices, region, axes=(), combine='', said=''",
     operands=("version", "value", "indices"),
     infer=_infer_store,
     reference=_store,

@@ -37,9 +37,9 @@ def may_warn(node: Node) -> bool:
         dtype, value = buffer(node).type.dtype, _dtype(node.args[1])
         if len(node.args) > 2 or (node.params["combine"] and dtype.kind in "fc"):
             return True  # a place may not exist
-        return value is not None and _cast_may_warn(value, dtype)
+        return value is not None and cast_may_warn(value, dtype)
     if node.op.label == "cast":
-        return any(_cast_may_warn(dtype, node.type.dtype) for dtype in operands)
+        return any(cast_may_warn(dtype, node.type.dtype) for dtype in operands)
     if node.type.dtype.kind in "fc":
         return True
     return any(dtype.kind in "fc" for dtype in operands) or DIVIDES in node.op.tags
@@ -53,7 +53,7 @@ def _dtype(operand: Any) -> np.dtype | None:
     return np.dtype(type.python) if isinstance(type, NumberType) else None
 
 
-def _cast_may_warn(source: np.dtype, target: np.dtype) -> bool:
+def cast_may_warn(source: np.dtype, target: np.dtype) -> bool:
     """Floats overflow narrower floats, and are invalid where an integer cannot hold them; integers overflow float16."""
     if target == np.float16 and source.kind in "iu":
         return source.itemsize > (2 if source.kind == "i" else 1)
