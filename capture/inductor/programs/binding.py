@@ -34,7 +34,6 @@ from capture.inductor.programs.bound import Bound, Place, ProgramText
 from capture.inductor.programs.calls import write_call
 from capture.inductor.programs.carrying import with_carried_elements
 from capture.inductor.programs.choosing import Chosen, without_short_decisions
-from capture.inductor.programs.choosing import without_short_decisions
 from capture.inductor.programs.columns import with_columns_as_rows
 from capture.inductor.programs.complexes import TYPES, write_complex
 from capture.inductor.programs.facts import find_needed, is_array
