@@ -18,14 +18,14 @@ def what_is_left_of_an_enumerated(x):
 
 def what_is_left_of_a_zipped(x):
     it, total = iter(x), 0.0
-    for i, v in zip(range(5), it):
+    for i, v in zip(range(5), it, strict=False):
         total = total + v * i
     return total, list(it)
 
 
 def what_is_left_of_a_range(x):
     it, total = iter(range(30)), 0.0
-    for i, v in zip(it, x):
+    for i, v in zip(it, x, strict=False):
         total = total + v * i
     return total, list(it)
 
@@ -47,7 +47,7 @@ def left_and_taken_up(x):
         total = total + v
         if total > 10:
             break
-    return total, np.array([v for v in it])
+    return total, np.array([v + 1 for v in it])
 
 
 def in_a_list(x):
@@ -56,7 +56,7 @@ def in_a_list(x):
         total = total + v
         if total > 10:
             break
-    return total, np.array([v for v in held[0]])
+    return total, np.array([v + 1 for v in held[0]])
 
 
 def comprehended(x):
@@ -84,7 +84,7 @@ def enumerated_in_each_round(x):
 def zipped_in_each_round(x):
     it, total = iter(range(20)), 0.0
     for i in range(10):
-        for j, v in zip(range(3), it):
+        for j, v in zip(range(3), it, strict=False):
             total = total + v * j + x[i]
     return total
 
@@ -101,7 +101,7 @@ def one_by_one(x):
     it, total = iter(x), 0.0
 
     def following():
-        for v in it:  # noqa: SIM110
+        for v in it:
             return v
         return 0.0
 
