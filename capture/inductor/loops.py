@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from capture.inductor.complex_parts import PARTS
+from capture.inductor.powers import short_power
 from capture.inductor.vocabulary import (
     BOOL_DTYPE,
     CELLS,
@@ -275,6 +276,10 @@ class Builder:
         if rule.name in ("floor_divide", "remainder") and (shift := _power_of_two(args[1])) is not None:
             bits = (1 << shift) - 1  # of two's complement: both round downwards, as NumPy does
             return self.right_shift(args[0], shift) if rule.name == "floor_divide" else self.bitwise_and(args[0], bits)
+        if rule.name == "power" and like.kind == "f" and args[1].op == "constant":
+            short = short_power(self, args[0], float(args[1].data))
+            if short is not None:
+                return short  # type: ignore[no-any-return]
         raises = bool(rule.may_raise(args[-1].dtype)) and not _is_harmless(rule, args)
         return self._make(rule.name, args, rule.dtype(*(arg.dtype for arg in args)), raises=raises)
 
