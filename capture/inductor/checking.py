@@ -11,7 +11,7 @@ invalid. What integers raise is found by looking at them, also in the fast form:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,9 +61,18 @@ _HARMLESS: Mapping[str, Callable[[int, np.floating], bool]] = {
 """What a float at some place has to be for that."""
 
 
+Condition = frozenset[tuple[Value, int]]
+"""Which side of which choices is taken: (what decides, 1 or 2)."""
+
+ALWAYS: Condition = frozenset()
+MOST_CONDITIONS = 8
+
+
 def masked_values(nest: Nest) -> frozenset[Value]:
     """Values that are only used where some condition holds: the compiler may compute them there alone, so that the
     processor tells nothing of ``y / x`` in ``np.where(x != 0, y / x, 0)``, of which NumPy warns.
+
+    What both sides of a choice use is used in any case: ``y`` in ``np.where(x > 0, 1 - y, y)``.
     """
     users: dict[Value, list[tuple[Value, int]]] = {}
     for value in nest.values:
@@ -71,12 +80,29 @@ def masked_values(nest: Nest) -> frozenset[Value]:
             users.setdefault(arg, []).append((value, place))
     roots = {root for phase in range(nest.phases) for root in nest.roots(phase)}
     roots |= {value for write in nest.writes for value in write.needs}
-    masked: set[Value] = set()
+    used_where: dict[Value, set[Condition]] = {root: {ALWAYS} for root in roots}
     for value in sorted(users, key=lambda value: -value.number):
-        uses = users[value]
-        if value not in roots and all((user.op == "where" and place) or user in masked for user, place in uses):
-            masked.add(value)
-    return frozenset(masked)
+        if value not in roots:
+            used_where[value] = _joined(
+                condition | {(user.args[0], place)} if user.op == "where" and place else condition
+                for user, place in users[value]
+                for condition in used_where.get(user, {ALWAYS})
+            )
+    return frozenset(value for value, conditions in used_where.items() if ALWAYS not in conditions)
+
+
+def _joined(conditions: Iterable[Condition]) -> set[Condition]:
+    """The same said by fewer: what holds on both sides of a choice holds whatever decides it."""
+    found = set(conditions)
+    fresh = list(found)
+    while fresh and ALWAYS not in found and len(found) <= MOST_CONDITIONS:
+        condition = fresh.pop()
+        for decider, side in condition:
+            rest = condition - {(decider, side)}
+            if rest not in found and any(other <= rest | {(decider, 3 - side)} for other in found):
+                found.add(rest)
+                fresh.append(rest)
+    return {one for one in found if not any(other < one for other in found)}
 
 
 def suspicion(value: Value, name: Names, masked: bool = False) -> str:

@@ -19,11 +19,17 @@ from capture.ir.shapes import Size
 PAIRWISE = 256
 """Elements of a row that are added in one go: vector lanes add at most 32 of them one after the other."""
 
+PAIRWISE_BYTES = 8 * PAIRWISE
+"""The same in bytes, for what has more lanes."""
+
 PAIRWISE_ROWS = 32
 """Rows of columns that are added one after the other."""
 
 STREAMS = 4
 """Blocks that are added up side by side where little else is done, so that additions need not wait for each other."""
+
+LANES = 16
+"""What the length of such blocks is a multiple of, where it is open: vectors have no more elements."""
 
 HUGE = 2**63
 """As many elements as states of chunks may stand for."""
@@ -83,6 +89,25 @@ def is_float_sum(reduction: Reduction) -> bool:
     return reduction.combine == "add" and reduction.dtype.kind == "f"
 
 
+def in_one_go(reductions: Sequence[Reduction]) -> int:
+    """Elements of a row that all of the sums of a pass add in one go."""
+    sizes = [max(4, reduction.dtype.itemsize) for reduction in reductions if is_float_sum(reduction)]
+    return PAIRWISE_BYTES // max(sizes, default=8)
+
+
+def streams_of(length: Size, block: int) -> tuple[int, int]:
+    """How many blocks are added up side by side, and how long they are, so that little is left of a row.
+
+    >>> streams_of(1000, 256), streams_of(600, 512), streams_of(Symbol("n"), 256)
+    ((4, 240), (2, 288), (4, 256))
+    """
+    if not isinstance(length, int):
+        return STREAMS, block
+    streams = min(STREAMS, -(-length // block))
+    rounds = -(-length // (streams * block))
+    return streams, max(LANES, length // (streams * rounds) // LANES * LANES)
+
+
 def takes(reduction: Reduction, state: str, where: str, element: str, position: str) -> str:
     """C that holds where an element takes the place of the best so far: NaN beats all, the first of equals wins."""
     better = f"{step_text(reduction, state, element)} || ({element} == {state} && {position} < {where})"
@@ -97,11 +122,12 @@ class RowStates:
     def __init__(self, reductions: Sequence[Reduction], names: dict[Reduction, str], lines: Lines, unit: CUnit) -> None:
         self.reductions, self.names, self.lines, self.unit = reductions, names, lines, unit
         self.tall: list[Reduction] = []
+        self.block = in_one_go(reductions)
         self.stream = ""  # which of several states a step adds to
 
     def begin(self, length: Size, seen: bool, merges: bool = False) -> None:
         """``merges``: what comes are states of chunks in place of elements."""
-        long = not isinstance(length, int) or length > PAIRWISE
+        long = not isinstance(length, int) or length > self.block
         self.tall = [r for r in self.reductions if is_float_sum(r) and long]
         for reduction in self.reductions:
             name, ctype = self.names[reduction], state_type(reduction, HUGE if merges else length)
@@ -120,20 +146,23 @@ class RowStates:
         for reduction in self.tall:
             self.lines.add(f"{local_type(reduction.dtype)} {self.names[reduction]}_state = 0;")
 
-    def begin_streams(self) -> str:
+    def begin_streams(self, count: int) -> str:
         """States of blocks that are added side by side; the clauses of their loop."""
-        names = [f"{self.names[r]}_state{stream}" for r in self.tall for stream in range(STREAMS)]
+        names = [f"{self.names[r]}_state{stream}" for r in self.tall for stream in range(count)]
         for reduction in self.tall:
             own = [name for name in names if name.startswith(f"{self.names[reduction]}_state")]
             self.lines.add(f"{local_type(reduction.dtype)} {', '.join(f'{name} = 0' for name in own)};")
         return f" reduction(+:{', '.join(names)})"
 
-    def end_streams(self) -> None:
+    def end_streams(self, count: int) -> None:
         for reduction in self.tall:
             name, short = self.names[reduction], C_TYPES[reduction.dtype]
-            total = " + ".join(f"({name}_state{stream} + {name}_state{stream + 1})" for stream in range(0, STREAMS, 2))
+            sums = [f"{name}_state{stream}" for stream in range(count)]
+            while len(sums) > 1:
+                sums = [" + ".join(sums[k : k + 2]) for k in range(0, len(sums), 2)]
+                sums = [f"({text})" for text in sums] if len(sums) > 1 else sums
             self.unit.state_helper("push", short)
-            self.lines.add(f"push_{short}({name}_tower, {name}_count++, {total});")
+            self.lines.add(f"push_{short}({name}_tower, {name}_count++, {sums[0]});")
 
     def end_block(self) -> None:
         for reduction in self.tall:

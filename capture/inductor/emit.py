@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 
 from capture.inductor.checking import check, is_asked, masked_values, suspicion
 from capture.inductor.combining import (
-    PAIRWISE,
-    STREAMS,
     LaneStates,
     RowStates,
     carries_position,
+    in_one_go,
     is_float_sum,
     state_dtype,
+    streams_of,
 )
 from capture.inductor.csource import CUnit, Lines, Scratch, local_type
 from capture.inductor.elements import Write
@@ -364,8 +364,9 @@ class Body:
             return
         for reduction in reductions:
             lines.add(f"{local_type(reduction.dtype)} {self.names[reduction]};")
-        with lines.block(f"if ({self.unit.size(length)} <= {PAIRWISE})"):
-            self.row_pass(phase, PAIRWISE, declare=False)
+        block = in_one_go(reductions)
+        with lines.block(f"if ({self.unit.size(length)} <= {block})"):
+            self.row_pass(phase, block, declare=False)
         with lines.block("else"):
             self.row_pass(phase, length, declare=False)
 
@@ -383,8 +384,8 @@ class Body:
             if states.tall and self.is_light(phase):
                 begin = self.streams(phase, states, begin, end)
             if states.tall:
-                stack.enter_context(lines.block(f"for (i64 part = {begin}; part < {end}; part += {PAIRWISE})"))
-                lines.add(f"const i64 part_end = MINIMUM(part + {PAIRWISE}, {end});")
+                stack.enter_context(lines.block(f"for (i64 part = {begin}; part < {end}; part += {states.block})"))
+                lines.add(f"const i64 part_end = MINIMUM(part + {states.block}, {end});")
                 states.begin_block()
                 begin, end = "part", "part_end"
             if self.calls_loops(phase):
@@ -420,21 +421,24 @@ class Body:
 
     def streams(self, phase: int, states: RowStates, begin: str, end: str) -> str:
         """The loop over as many groups of blocks as there are; where the rest begins."""
-        symbol, step = self.nest.inner[-1].symbol.name, PAIRWISE * STREAMS
+        last = self.nest.inner[-1]
+        chunked = self.nest.has_chunks and last is self.nest.inner[0]
+        count, block = streams_of(self.nest.chunk if chunked else last.size, states.block)
+        symbol, step = last.symbol.name, count * block
         rest = f"rest{phase}"
         self.lines.add(f"i64 {rest} = {begin};")
         with self.lines.block(f"for (; {rest} + {step} <= {end}; {rest} += {step})"):
-            clauses = states.begin_streams()
+            clauses = states.begin_streams(count)
             mark = len(self.lines.lines)
-            with self.lines.block(f"for (i64 place = {rest}; place < {rest} + {PAIRWISE}; place++)"):
-                for stream in range(STREAMS):
+            with self.lines.block(f"for (i64 place = {rest}; place < {rest} + {block}; place++)"):
+                for stream in range(count):
                     states.stream = str(stream)
                     with self.lines.block():
-                        self.lines.add(f"const i64 {symbol} = place{f' + {stream * PAIRWISE}' if stream else ''};")
+                        self.lines.add(f"const i64 {symbol} = place{f' + {stream * block}' if stream else ''};")
                         self.elements(phase, states)
             states.stream = ""
             self.pragma(mark, clauses)
-            states.end_streams()
+            states.end_streams(count)
         return rest
 
     def gathered(self, reduction: Reduction) -> str:

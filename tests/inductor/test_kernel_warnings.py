@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from capture.inductor.checking import is_asked
+from capture.inductor.checking import _joined, is_asked
 from capture.inductor.compile import compile_graph, plan_graph
 from capture.inductor.loops import Builder
 from capture.ir import op as ops
@@ -184,3 +186,65 @@ def test_an_operation_that_cannot_raise_is_not_asked():
     source = plan_graph(graph_of(lambda g, x: g.call("add", g.call("multiply", x, 0.5), 1.0), normal(30))).source
     assert "raised(" not in source
     assert "raised(" in plan_graph(graph_of(lambda g, x: g.call("multiply", x, 2.0), normal(30))).source
+
+
+def inverse(g, x):
+    """What may divide by zero, and a condition."""
+    return g.call("divide", 1.0, x), g.call("greater", x, 0.5)
+
+
+def only_where_it_holds(g, x):
+    y, condition = inverse(g, x)
+    return g.call("where", condition, g.call("multiply", y, y), x)
+
+
+def on_both_sides(g, x):
+    y, condition = inverse(g, x)
+    return g.call("where", condition, g.call("subtract", 1.0, y), y)
+
+
+def on_both_sides_of_a_choice_within(g, x):
+    y, condition = inverse(g, x)
+    inner = g.call("where", condition, g.call("subtract", 1.0, y), y)
+    return g.call("where", g.call("less", x, 0.25), inner, g.call("add", y, 1.0))
+
+
+def on_both_sides_of_another_choice(g, x):
+    y, condition = inverse(g, x)
+    one = g.call("where", condition, g.call("subtract", 1.0, y), x)
+    return g.call("add", one, g.call("where", g.call("less", x, 0.25), x, g.call("add", y, 1.0)))
+
+
+def decides(g, x):
+    y, _ = inverse(g, x)
+    return g.call("where", g.call("greater", y, 3.0), y, x)
+
+
+@pytest.mark.parametrize(
+    ("build", "looks"),
+    [
+        (only_where_it_holds, True),
+        (on_both_sides, False),
+        (on_both_sides_of_a_choice_within, False),
+        (on_both_sides_of_another_choice, True),
+        (decides, False),
+    ],
+)
+def test_what_a_choice_uses_in_any_case_is_not_looked_at(build, looks):
+    for x in (np.arange(-3.0, 3.0, 0.25), np.arange(0.25, 9.0), np.tile(np.arange(-4.0, 4.0), 800)):
+        compiled(build, x, warns=True)
+        assert ("suspect |= !FINITE(divide" in plan_graph(graph_of(build, x)).source) == looks
+
+
+def test_conditions_are_joined_where_they_cover_both_sides():
+    """Against all ways to decide."""
+    random = np.random.default_rng(3)
+    for _ in range(300):
+        conditions = [
+            frozenset((k, int(random.integers(1, 3))) for k in random.permutation(3)[: random.integers(1, 4)])
+            for _ in range(random.integers(1, 6))
+        ]
+        found = _joined(conditions)
+        for sides in itertools.product((1, 2), repeat=3):
+            holds = [condition <= set(enumerate(sides)) for condition in conditions]
+            assert any(holds) == any(condition <= set(enumerate(sides)) for condition in found)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from capture.inductor.compile import compile_graph
+from capture.inductor.combining import streams_of
+from capture.inductor.compile import compile_graph, plan_graph
 from capture.inductor.vocabulary import RULES
 from capture.ir import op as ops
 from capture.ir.graph import Graph
@@ -238,7 +239,7 @@ def test_nan_and_first_of_equals(place):
     compiled(build, x, y)
 
 
-@pytest.mark.parametrize("count", (10, 1000, 100_000, 1_000_000))
+@pytest.mark.parametrize("count", (10, 512, 1000, 1500, 100_000, 1_000_000))
 def test_sums_are_as_accurate_as_pairwise_ones(count):
     x = (np.random.default_rng(0).random(count) + 0.5).astype("f4")
     columns = np.stack([x, x[::-1]], 1)
@@ -249,6 +250,32 @@ def test_sums_are_as_accurate_as_pairwise_ones(count):
     bound = max(4 * abs(float(np.sum(x)) - exact), exact * 2e-7)
     for value in (total, *by_column):
         assert abs(float(value) - exact) <= bound
+
+
+@pytest.mark.parametrize("dtype", ("f4", "f8"))
+@pytest.mark.parametrize("count", (255, 257, 316, 512, 513, 600, 1000, 1023, 1025, 2050, 5000))
+def test_each_element_of_a_row_is_added_once(dtype, count):
+    """Whole numbers below 2**24: every order of adding gives the same."""
+    x = np.random.default_rng(count).integers(0, 2000, (3, count)).astype(dtype)
+    compiled(lambda g, x: (g.call("sum", x, axis=1), g.call("sum", g.call("multiply", x, 2.0), axis=1)), x)
+
+
+@pytest.mark.parametrize(("dtype", "count"), (("f4", 512), ("f8", 256)))
+def test_rows_of_as_many_bytes_are_added_in_one_go(dtype, count):
+    def source(length):
+        x = np.ones((30, length), dtype)
+        return plan_graph(graph_of(lambda g, x: g.call("sum", x, axis=1), x)).source
+
+    assert "_tower" not in source(count) and "_tower" in source(count + 1)
+
+
+def test_little_is_left_of_a_row_whose_length_is_known():
+    for block in (256, 512):
+        assert streams_of(Symbol("n"), block) == (4, block)
+        for length in (*range(block + 1, 5000, 7), 8192, 100_000):
+            count, size = streams_of(length, block)
+            assert 2 <= count <= 4 and size <= block and not size % 16
+            assert length % (count * size) < max(2 * block, count * 16 * -(-length // (count * block)))
 
 
 def test_sum_of_negative_zeros_is_zero():
