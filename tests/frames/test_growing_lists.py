@@ -207,7 +207,8 @@ def left_early(x):
 
 PROGRAMS = [floats, ints, truths, scalars, several_a_round, nested, either_way, by_a_function, carried_rows,
             filled_rows, two_arrays, sometimes, left_early, comprehended, comprehended_rows, comprehended_if,
-            nested_comprehension, several_or_none, rows_sometimes, while_it_lasts, in_the_inner_loop, as_many_as_asked]  # fmt: skip
+            nested_comprehension, several_or_none, rows_sometimes, while_it_lasts,
+            in_the_inner_loop, as_many_as_asked]  # fmt: skip
 OVER_RANGES = [floats, ints, several_a_round, nested, carried_rows, filled_rows, nested_comprehension, several_or_none,
                while_it_lasts, in_the_inner_loop, as_many_as_asked]  # fmt: skip
 """Loops over rows whose number is open are none of the graph."""
