@@ -1,6 +1,7 @@
 """Thousands of random programs of loops: ``python -m tests.fuzz_loops --cases 1000 --seed 0 [--backend inductor]``.
 
-With ``--threads 4`` compiled programs share out over threads whatever they can, however small it is.
+With ``--threads 4`` compiled programs share out over threads whatever they can, however small it is. ``--lanes`` takes
+programs of loops whose rounds go side by side wherever they may, also where it is not worth it.
 
 Each program that does not do what plain Python does is printed, cut down; the exit code is 1 if there was one.
 ``--show`` prints the program of the seed.
@@ -9,13 +10,17 @@ Each program that does not do what plain Python does is printed, cut down; the e
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
 from capture import backends
+from tests import random_lanes
+from tests.forced_lanes import lanes_everywhere
 from tests.random_loops import Failure, Figures, TooLong, check, make_program, shrunk
 from tests.shared_work import everything_shared
 
@@ -28,25 +33,34 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed; the following are tried in order")
     parser.add_argument("--backend", default="eager", choices=list(BACKENDS))
     parser.add_argument("--threads", type=int, default=0, help="share everything out over so many threads")
+    parser.add_argument("--lanes", action="store_true", help="loops whose rounds go side by side; compiled")
     parser.add_argument("--most", type=int, default=10, help="stop after so many failures")
     parser.add_argument("--show", action="store_true", help="print the program of the seed")
     options = parser.parse_args()
+    if options.lanes:
+        options.backend = "inductor"
     exact = options.backend == "inductor"
+    make = random_lanes.make_program if options.lanes else functools.partial(make_program, exact=exact)
     if options.show:
-        print(make_program(options.seed, exact))
+        print(make(options.seed))
         return 0
-    with everything_shared(options.threads) if options.threads else nullcontext() as count:
-        failures = _fuzz(options, exact)
+    with (
+        everything_shared(options.threads) if options.threads else nullcontext() as count,
+        lanes_everywhere() if options.lanes else nullcontext() as lanes,
+    ):
+        failures = _fuzz(options, make)
         if count is not None:
             print(f"work was shared out {count()} times")
+        if lanes is not None:
+            print(f"{lanes()} loops had lanes")
     return failures > 0
 
 
-def _fuzz(options: argparse.Namespace, exact: bool) -> int:
+def _fuzz(options: argparse.Namespace, make: Callable[[int], str]) -> int:
     figures, failures = Figures(), 0
     with tempfile.TemporaryDirectory() as name:
         for seed in range(options.seed, options.seed + options.cases):
-            source = make_program(seed, exact)
+            source = make(seed)
             try:
                 figures += check(source, Path(name), BACKENDS[options.backend])
             except TooLong:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import signal
@@ -14,6 +15,8 @@ import capture
 from capture import backends
 from tests.forced_lanes import counted_lanes, lanes_everywhere
 from tests.helpers import Outcome, captured
+from tests.random_lanes import make_program
+from tests.random_loops import TooLong, check
 from tests.shared_work import everything_shared
 
 
@@ -290,6 +293,17 @@ def test_what_is_not_worth_it():
     with counted_lanes() as count:
         captured(bits, backend=backends.inductor)(integers(8, 30, 40), np.zeros(40, "i8"))
         assert count() == 0
+
+
+# Random loops ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("first", (0, 5, 10))
+def test_random_rounds(first, tmp_path):
+    """Thousands of them: ``python -m tests.fuzz_loops --lanes``."""
+    with lanes_everywhere() as count:
+        for seed in range(first, first + 5):
+            with contextlib.suppress(TooLong):
+                check(make_program(seed), tmp_path, backends.inductor)
+        assert count() >= 2
 
 
 # Errors, warnings, signals --------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ STEP_TIME, ELEMENT_TIME, PRODUCT_TIME = 0.4, 0.3, 0.15
 DEAR = 6
 """How many times its cost in a vector an operation takes on its own."""
 
-_ASSIGNED = r"(?<![\w.>\]]){}\s*(?:(?:<<|>>|[-+|&^*/%])?=(?!=)|\+\+|--)|(?<!&)&{}\b(?!\[)"
+_ASSIGNED = re.compile(r"(?<![\w.>\]])(\w+)\s*(?:(?:<<|>>|[-+|^&*/%])?=(?!=)|\+\+|--)|(?<!&)&(\w+)\b(?!\[)")
 _ALREADY = re.compile(r"^\s*(\w+):;", re.MULTILINE)
 _GOTO = re.compile(r"goto (\w+);")
 
@@ -95,7 +95,8 @@ class SharedLoop:
         counter, bound = function.text(rounds.counter), function.text(rounds.bound)
         named = dict.fromkeys(sharing.NAME.findall(text))
         types = {name: function.type_of(name) for name in named}
-        own = {name for name in named if name in function.variables and _is_assigned(text, name)}
+        assigned = {name for names in _ASSIGNED.findall(text) for name in names}
+        own = {name for name in named if name in function.variables and name in assigned}
         own |= {function.text(each) for each in rounds.steps}
         time = self.time(own)
         least = sharing.LEAST * (VECTORS if self.may_be_vectors() else 1)
@@ -289,7 +290,3 @@ class SharedLoop:
             else:
                 each *= UNKNOWN
         return each, tuple(known)
-
-
-def _is_assigned(text: str, name: str) -> bool:
-    return re.search(_ASSIGNED.format(name, name), text) is not None
