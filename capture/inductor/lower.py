@@ -61,7 +61,7 @@ from capture.ir.op import (
 from capture.ir.ops.common import broadcast_shapes
 from capture.ir.passes.drop_dead import told_size
 from capture.ir.passes.warnings import may_warn
-from capture.ir.shapes import Size, Symbol, product
+from capture.ir.shapes import Size, Symbol, le, product
 from capture.ir.types import ArrayType, NumberType, ObjectType, Type, array_type
 from capture.records import dataclass, field, replace
 
@@ -461,12 +461,22 @@ class _Splitter:
     def demand(self, value: Any, unit: Unit, index: Index, reading: Reading | None = None) -> None:
         if isinstance(value, Node):
             known = reading or Reading(value, index, whole=True)
-            if is_empty(unit.domain) and not is_empty(shape_of(value)):
+            if known.whole and self.may_lack_elements(unit.domain, shape_of(value)):
                 known = replace(known, whole=False)
             demands = self.demands.setdefault(value, {})
             found = demands.setdefault((unit, index), known)
             if known.gathered and not found.gathered:
                 demands[unit, index] = replace(found, gathered=True)
+
+    def may_lack_elements(self, domain: Sequence[Size], shape: Sequence[Size]) -> bool:
+        """Whether a domain may be empty where what is read in it has elements."""
+        if is_empty(shape) or product(domain) == product(shape):
+            return False
+        facts = self.lowered.graph.known.facts
+        others = (size for size in domain if size not in shape)
+        return any(
+            size == 0 if isinstance(size, int) else not facts.implied(le(1, size)) for size in others
+        )
 
     def operands(self, node: Node, unit: Unit, index: Index, whole: bool = True) -> None:
         unit.sizes |= sizes_of(node)

@@ -7,11 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from capture.backends import inductor
 from capture.inductor.checking import _joined, is_asked
 from capture.inductor.compile import compile_graph, plan_graph
 from capture.inductor.loops import Builder
 from capture.ir import op as ops
 from capture.ir.op import CannotInfer
+from tests.helpers import captured
 from tests.inductor.graphs import compiled, graph_of
 from tests.inductor.test_kernels import FLOATS, POINTWISE, normal, numbers
 
@@ -248,3 +250,26 @@ def test_conditions_are_joined_where_they_cover_both_sides():
         for sides in itertools.product((1, 2), repeat=3):
             holds = [condition <= set(enumerate(sides)) for condition in conditions]
             assert any(holds) == any(condition <= set(enumerate(sides)) for condition in found)
+
+
+def spread_scalar(x, i, scale):
+    x[i:3] += scale - scale
+
+
+def spread_root(x, i, scale):
+    return x[i:4] * np.sqrt(-scale), x * np.log(-scale)
+
+
+def spread_column(x, i, scale):
+    return x[:, None][:, 1 : i % 2] * np.sqrt(x - scale)[:, None]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("function", [spread_scalar, spread_root, spread_column], ids=lambda each: each.__name__)
+def test_what_is_spread_over_no_elements_is_computed(function, dynamic):
+    """Only the call tells that there are none; NumPy has computed what is spread by then, and warned of it."""
+    run = captured(function, backend=inductor, dynamic=dynamic)
+    for i in range(6):
+        run.on(lambda i=i: (np.zeros(5), i, np.float64(np.inf)))
+    run.on(lambda: (np.zeros(0), 0, np.float64(np.inf)))
+    assert run.graphs
