@@ -19,7 +19,7 @@ import numpy as np
 
 from capture.errors import BackendError, LoopRefused
 from capture.inductor.choices import DEFAULT, Choices
-from capture.inductor.csource import CUnit
+from capture.inductor.csource import VECTOR_BYTES, CUnit
 from capture.inductor.loops import Loop, Memory, Reduction
 from capture.inductor.lower import Lowered, Unit, known_size, lower
 from capture.inductor.memory import Numbers, all_memory, is_own_array, make_buffers, number_inputs, place_in_arena
@@ -72,7 +72,10 @@ def plan_for(graph: Graph, found: Toolchain, choices: Choices = DEFAULT) -> Plan
     """The plan of a graph for a compiler, under the options in force."""
     from capture import config
 
-    return plan_graph(graph, simd_math=found.simd_math, exact=config.math == "numpy", choices=choices)
+    exact = config.math == "numpy"
+    return plan_graph(
+        graph, simd_math=found.simd_math, exact=exact, choices=choices, vector_bytes=found.vector_bytes
+    )
 
 
 def load_plan(plan: Plan) -> Any:
@@ -82,12 +85,19 @@ def load_plan(plan: Plan) -> Any:
     return executor.load(plan, str(cache.load(plan.source, toolchain.find())))
 
 
-def plan_graph(graph: Graph, *, simd_math: bool = True, exact: bool = False, choices: Choices = DEFAULT) -> Plan:
+def plan_graph(
+    graph: Graph,
+    *,
+    simd_math: bool = True,
+    exact: bool = False,
+    choices: Choices = DEFAULT,
+    vector_bytes: int = VECTOR_BYTES,
+) -> Plan:
     """The plan of a graph: C source, buffers, steps. ``simd_math``: the compiler vectorises mathematical functions;
-    ``exact``: NumPy's loops compute them.
+    ``exact``: NumPy's loops compute them; ``vector_bytes``: of a register.
     """
     prepared = prepare(graph, exact=exact, choices=choices)
-    return lay_out(schedule(lower(prepared, exact=exact, choices=choices)), simd_math)
+    return lay_out(schedule(lower(prepared, exact=exact, choices=choices)), simd_math, vector_bytes)
 
 
 def prepare(graph: Graph, *, exact: bool = False, choices: Choices = DEFAULT) -> Graph:
@@ -108,7 +118,7 @@ def prepare(graph: Graph, *, exact: bool = False, choices: Choices = DEFAULT) ->
     return copy_moved_memory(graph if exact else find_positions(graph))
 
 
-def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
+def lay_out(scheduled: Schedule, simd_math: bool, vector_bytes: int) -> Plan:
     lowered = scheduled.lowered
     nests = _build_nests(scheduled)
     partials: Partials = {nest: partials_of(nest) for nest in nests.values()}
@@ -124,6 +134,7 @@ def lay_out(scheduled: Schedule, simd_math: bool) -> Plan:
     flagged = flagged_nodes(list(nests.values()), lowered.order)
     rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
     rendered.unit.loops = loops
+    rendered.unit.vector_bytes = vector_bytes
     rendered.unit.forms = frozenset(name for nest in nests.values() for name in nest.forms)
     for nest in nests.values():
         render_nest(rendered, nest, partials[nest])

@@ -35,6 +35,9 @@ from capture.records import dataclass, field
 
 CACHE_LINE = 64
 
+VECTOR_BYTES = 32
+"""Of a register, where nobody has asked the processor."""
+
 
 class Lines:
     """Lines of C, indented by the braces around them."""
@@ -74,6 +77,7 @@ class CUnit:
     helpers: dict[str, str] = field(default_factory=dict)
     functions: dict[Node, Callable[..., Any]] = field(default_factory=dict)  # of Python, by the steps that call them
     math: dict[str, int] = field(default_factory=dict)
+    vector_bytes: int = VECTOR_BYTES  # of a register
 
     def size(self, size: Size) -> str:
         return to_c(size, self.numbers) if isinstance(size, Expr) else str(size)

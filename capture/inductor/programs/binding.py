@@ -45,7 +45,8 @@ from capture.inductor.programs.masking import with_whole_masked_stores
 from capture.inductor.programs.nests import write_array_map, write_copy, write_new, write_scalar_map, write_store
 from capture.inductor.programs.peeling import with_ends_apart
 from capture.inductor.programs.places import write_gather, write_pick, write_store_gathered, write_store_picked
-from capture.inductor.programs.reductions import write_matmul, write_reduce
+from capture.inductor.programs.products import write_matmul
+from capture.inductor.programs.reductions import write_reduce
 from capture.inductor.programs.repeating import without_repeated_loads
 from capture.inductor.programs.tiling import with_tiles
 from capture.inductor.programs.values import C_ELEMENTS, Array, c_type, grouped, literal_of

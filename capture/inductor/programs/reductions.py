@@ -1,14 +1,13 @@
-"""Reductions and matrix products in programs.
+"""Reductions in programs.
 
-In: ``reduce`` and ``matmul`` steps. Out: loop nests. What is combined is computed in the innermost loop, also where it
+In: ``reduce`` steps. Out: loop nests. What is combined is computed in the innermost loop, also where it
 is made of maps; long sums of floats are sums of blocks that are added in pairs (see ``combining``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,16 @@ from capture.inductor.programs.facts import is_array
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.nests import Nest, fill
-from capture.inductor.programs.sharing import Share, close_region, open_region
-from capture.inductor.programs.values import Array, grouped, offset
+from capture.inductor.programs.values import Array, offset
 from capture.inductor.vocabulary import C_TYPES, CELLS, cell
 from capture.ir import op as ops
 from capture.ir.graph import Node
 from capture.ir.op import Reduce
 from capture.ir.program import RankedType
+
+FEW = 16
+"""Elements that are combined one by one: where single elements were written lately, reading them back as a vector
+waits for these writes to come to memory."""
 
 KEEPS_NAN = {"maximum": "{1} > {0} || {1} != {1} ? {1} : {0}", "minimum": "{1} < {0} || {1} != {1} ? {1} : {0}"}
 """The next state of an extreme, written so that it stays what is not a number."""
@@ -256,217 +258,3 @@ def _identity(name: str, dtype: np.dtype) -> Any:
     if dtype.kind == "b":
         return not lowest
     return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
-
-
-# Matrix products --------------------------------------------------------------------------------------------------
-FEW = 16
-"""Elements that are combined one by one: where single elements were written lately, reading them back as a vector
-waits for these writes to come to memory."""
-
-LONG = 64
-"""Elements from which on a sum of products is worth a call."""
-
-PRODUCT_TIME = 0.15
-"""Nanoseconds that one of the products of a sum is taken for."""
-
-_DOT = """\
-/* A long sum of products, in four vectors: one would wait for itself. */
-typedef {T} {T}_vector __attribute__((vector_size(32), aligned(sizeof({T}))));
-
-static __attribute__((noinline, optimize("O2,fp-contract=fast"))) {T} dot_{T}(const {T} *a, const {T} *b, i64 count)
-{
-    enum { WIDTH = 32 / sizeof({T}) };
-    {T}_vector sums[4] = {{0}};
-    i64 at = 0;
-    for (; at + 4 * WIDTH <= count; at += 4 * WIDTH) {
-        const {T}_vector *x = (const {T}_vector *)(a + at), *y = (const {T}_vector *)(b + at);
-        sums[0] += x[0] * y[0];
-        sums[1] += x[1] * y[1];
-        sums[2] += x[2] * y[2];
-        sums[3] += x[3] * y[3];
-    }
-    for (; at + WIDTH <= count; at += WIDTH)
-        sums[0] += *(const {T}_vector *)(a + at) * *(const {T}_vector *)(b + at);
-    {T} total = 0;
-    for (; at < count; at++)
-        total += a[at] * b[at];
-    const {T}_vector sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    for (int lane = 0; lane < WIDTH; lane++)
-        total += sum[lane];
-    return total;
-}
-"""
-
-_DOTS = """\
-/* The long products of rows, ``step`` apart, and a vector: four rows at a time read that once. */
-static __attribute__((noinline, optimize("O2,fp-contract=fast"))) void dots_{T}(
-    {T} *restrict to, const {T} *a, i64 step, const {T} *b, i64 rows, i64 count)
-{
-    enum { WIDTH = 32 / sizeof({T}) };
-    i64 row = 0;
-    for (; row + 4 <= rows; row += 4, a += 4 * step) {
-        {T}_vector sums[4] = {{0}};
-        {T} rest[4] = {0};
-        i64 at = 0;
-        for (; at + WIDTH <= count; at += WIDTH) {
-            const {T}_vector y = *(const {T}_vector *)(b + at);
-            sums[0] += *(const {T}_vector *)(a + at) * y;
-            sums[1] += *(const {T}_vector *)(a + step + at) * y;
-            sums[2] += *(const {T}_vector *)(a + 2 * step + at) * y;
-            sums[3] += *(const {T}_vector *)(a + 3 * step + at) * y;
-        }
-        for (; at < count; at++)
-            for (int k = 0; k < 4; k++)
-                rest[k] += a[k * step + at] * b[at];
-        for (int k = 0; k < 4; k++) {
-            for (int lane = 0; lane < WIDTH; lane++)
-                rest[k] += sums[k][lane];
-            to[row + k] = rest[k];
-        }
-    }
-    for (; row < rows; row++, a += step)
-        to[row] = dot_{T}(a, b, count);
-}
-"""
-
-
-def write_matmul(function: Function, step: Node) -> None:
-    left, right = (function.in_memory(node) for node in step.args)
-    dtype = step.type.dtype
-    if left.dtype != dtype or right.dtype != dtype or dtype.kind not in "iuf" or dtype == np.float16:
-        raise BackendError(f"matmul of {left.dtype} and {right.dtype}")
-    function.raises |= dtype.kind == "f"
-    inner, other = left.sizes[-1], right.sizes[0 if len(right.sizes) == 1 else -2]
-    if not function.same(inner, other):
-        function.leave_if(f"{inner} != {other}")
-    product = _Product(function, left, right, inner)
-    if not isinstance(step.type, RankedType):
-        product.dot(function.target(step), "0", "0")
-        function.keep(step)
-        return
-    sizes = (*left.sizes[:-1], *(right.sizes[-1:] if len(right.sizes) == 2 else ()))
-    target = make(function, step.name, step.name, dtype, sizes, checked=False)
-    function.arrays[step] = target
-    product.into(target)
-
-
-class _Product:
-    """Loops over rows of ``left`` and columns of ``right``; a vector has one of them."""
-
-    def __init__(self, function: Function, left: Array, right: Array, inner: str) -> None:
-        self.function, self.left, self.right, self.inner = function, left, right, inner
-        self.ctype = C_TYPES[left.dtype]
-        self.rows = left.sizes[0] if len(left.sizes) == 2 else ""
-        self.columns = right.sizes[1] if len(right.sizes) == 2 else ""
-
-    def a(self, row: str, place: str) -> str:
-        return self.left.element([row, place] if self.rows else [place])
-
-    def b(self, place: str, column: str) -> str:
-        return self.right.element([place, column] if self.columns else [place])
-
-    def into(self, target: Array) -> None:
-        if self.columns and self.right.strides[1] == "1":
-            self.by_rows(target)
-        elif self.rows and self.left.strides[0] == "1" and not self.columns:
-            self.by_columns(target)
-        else:
-            self.by_dots(target)
-
-    @property
-    def is_long(self) -> bool:
-        """Whether sums are, or may be, long and of neighbours in memory."""
-        steps = self.left.strides[-1], self.right.strides[0]
-        may_be_long = not self.inner.isdigit() or int(self.inner) >= LONG
-        return steps == ("1", "1") and self.ctype in ("f32", "f64") and may_be_long
-
-    def help(self, more: Mapping[str, str]) -> None:
-        texts = {"1_dot": _DOT, **more}
-        self.function.help({f"{name}_{self.ctype}": text.replace("{T}", self.ctype) for name, text in texts.items()})
-
-    def loop(self, place: str, size: str) -> Any:
-        return self.function.lines.block(f"for (i64 {place} = 0; {place} < {size}; {place}++)")
-
-    @contextmanager
-    def each_row(self) -> Iterator[None]:
-        """A loop over the rows, which may be shared out over threads."""
-        sizes = self.rows or "1", self.columns or "1", self.inner
-        share = Share(PRODUCT_TIME, within=(1, 2)) if self.rows else None
-        region = open_region(self.function, sizes, (0,), share)
-        begin, end = (region.begin, region.end) if region else ("0", sizes[0])
-        with self.function.lines.block(f"for (i64 row = {begin}; row < {end}; row++)"):
-            yield
-        if region:
-            close_region(self.function, region)
-
-    def by_dots(self, target: Array) -> None:
-        if self.is_long and self.rows and not self.columns and target.strides == ("1",):
-            self.help({"2_dots": _DOTS})
-            with self.function.lines.block(f"if ({self.inner} >= {LONG})"):
-                self.dots(target)
-                self.spend(self.inner, self.rows)
-            with self.function.lines.block("else"):
-                self.by_single_dots(target)
-        else:
-            self.by_single_dots(target)
-
-    def dots(self, target: Array) -> None:
-        """Four rows at a time; a part of the rows for each thread."""
-        share = Share(PRODUCT_TIME, within=(1,))
-        region = open_region(self.function, (self.rows, self.inner), (0,), share, grain=4)
-        begin, end = (region.begin, region.end) if region else ("0", self.rows)
-        step = self.left.strides[0]
-        to, first = (f"{target.pointer} + {begin}", f"{self.left.pointer} + {begin} * {grouped(step)}")
-        arguments = f"{to}, {first}, {step}, {self.right.pointer}, {end} - {begin}, {self.inner}"
-        self.function.lines.add(f"dots_{self.ctype}({arguments});")
-        if region:
-            close_region(self.function, region)
-
-    def by_single_dots(self, target: Array) -> None:
-        with self.each_row(), self.loop("column", self.columns or "1"):
-            places = (["row"] if self.rows else []) + (["column"] if self.columns else [])
-            self.dot(target.element(places), "row", "column")
-
-    def dot(self, target: str, row: str, column: str) -> None:
-        """One sum of products; where it is long, in several vectors side by side."""
-        lines = self.function.lines
-        if self.is_long:
-            self.help({})
-            first = f"&{self.a(row, '0')}, &{self.b('0', column)}, {self.inner}"
-            lines.add(f"if ({self.inner} >= {LONG})", f"    {target} = dot_{self.ctype}({first});", "else")
-        with lines.block():
-            lines.add(f"{self.ctype} state = 0;", "#pragma omp simd reduction(+:state)")
-            with self.loop("place", self.inner):
-                lines.add(f"state += {self.a(row, 'place')} * {self.b('place', column)};")
-            lines.add(f"{target} = state;")
-        self.spend(self.inner)
-
-    def by_rows(self, target: Array) -> None:
-        """Rows of the right operand, each times a number, are added to a row of results."""
-        lines = self.function.lines
-        with self.each_row():
-            first = target.element(["row", "0"] if self.rows else ["0"])
-            lines.add(f"{self.ctype} *line = &{first};", "#pragma omp simd")
-            with self.loop("column", self.columns):
-                lines.add("line[column] = 0;")
-            with self.loop("place", self.inner):
-                lines.add(f"const {self.ctype} factor = {self.a('row', 'place')};", "#pragma omp simd")
-                with self.loop("column", self.columns):
-                    lines.add(f"line[column] += factor * {self.b('place', 'column')};")
-        self.spend(self.inner, self.columns, self.rows)
-
-    def by_columns(self, target: Array) -> None:
-        """Columns of the left operand, each times a number, are added to the vector of results."""
-        lines = self.function.lines
-        lines.add("#pragma omp simd")
-        with self.loop("row", self.rows):
-            lines.add(f"{target.pointer}[row] = 0;")
-        with self.loop("place", self.inner):
-            lines.add(f"const {self.ctype} factor = {self.b('place', '0')};", "#pragma omp simd")
-            with self.loop("row", self.rows):
-                lines.add(f"{target.pointer}[row] += factor * {self.a('row', 'place')};")
-        self.spend(self.inner, self.rows)
-
-    def spend(self, *sizes: str) -> None:
-        self.function.loops = True
-        self.function.lines.add(f"budget -= {' * '.join(size for size in sizes if size)};")
