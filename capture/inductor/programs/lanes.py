@@ -165,8 +165,9 @@ def _needs(blocks: Sequence[Block], head: Block, own: Sequence[Node]) -> dict[st
 
 
 def _is_worth_it(function: Function, loop: _Loop, names: frozenset[str]) -> bool:
-    """Whether a round of the inner loop waits long, and nothing in it is to be guessed but its end."""
-    if names.isdisjoint(function.chains):
+    """Whether a round of the inner loop waits long, and nothing in it is to be guessed but its end. Of loops that count
+    compilers may make vectors, across the rounds around them too."""
+    if names.isdisjoint(function.chains) or loop.inner.name in function.counted:
         return False
     blocks = [block for block in loop.blocks if block.name in names]
     for block in blocks:
