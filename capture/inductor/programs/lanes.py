@@ -19,6 +19,8 @@ for nothing, so whether the program leaves does not change either: it does if on
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from capture.inductor.programs.counting import is_single, natural_loops
 from capture.inductor.programs.facts import find_users, is_array
 from capture.inductor.programs.intervals import is_integer
 from capture.inductor.programs.latencies import gains
+from capture.inductor.programs.ranges import affine, is_int
 from capture.inductor.programs.rounds import Rounds, rounds_of
 from capture.ir.graph import Node, iterate_nodes, map_nodes
 from capture.ir.program import Block, Branch, Finish, Jump, Program
@@ -165,15 +168,37 @@ def _needs(blocks: Sequence[Block], head: Block, own: Sequence[Node]) -> dict[st
 
 
 def _is_worth_it(function: Function, loop: _Loop, names: frozenset[str]) -> bool:
-    """Whether a round of the inner loop waits long, and nothing in it is to be guessed but its end. Of loops that count
-    compilers may make vectors, across the rounds around them too."""
-    if names.isdisjoint(function.chains) or loop.inner.name in function.counted:
-        return False
+    """Whether a round of the inner loop waits long, and nothing in it is to be guessed but its end."""
     blocks = [block for block in loop.blocks if block.name in names]
+    if names.isdisjoint(function.chains):
+        return False
+    if loop.inner.name in function.counted and _may_be_vectors(function, loop, blocks):
+        return False
     for block in blocks:
         if isinstance(block.end, Branch) and all(jump.target in names for jump in block.jumps):
             return False
-    return gains(loop.inner, blocks, LANES)
+    return gains(loop.inner, blocks, LANES, functools.partial(_size, function))
+
+
+def _may_be_vectors(function: Function, loop: _Loop, blocks: Sequence[Block]) -> bool:
+    """Whether compilers may make vectors of an inner loop that counts, across the rounds around it: they do not where
+    it writes elements that have no neighbours in these."""
+    stores = [step for block in blocks for step in block.steps if step.target == "store_at"]
+    return not any(_is_apart(function, loop, step) for step in stores)
+
+
+def _is_apart(function: Function, loop: _Loop, store: Node) -> bool:
+    strides = function.in_memory(store.args[0]).strides
+    return not any(
+        stride == "1" and is_int(place) and affine(place)[0] in loop.rounds.steps
+        for stride, place in zip(strides, store.args[1], strict=True)
+    )
+
+
+def _size(function: Function, array: Node) -> int | None:
+    """The bytes of an array, where they are known."""
+    sizes = function.in_memory(array).sizes
+    return math.prod(map(int, sizes)) * array.type.dtype.itemsize if all(size.isdigit() for size in sizes) else None
 
 
 # Lanes ------------------------------------------------------------------------------------------------------------

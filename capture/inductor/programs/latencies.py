@@ -7,7 +7,8 @@ the cycles that its steps take one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,26 +18,31 @@ from capture.ir.program import Block
 
 AT_LEAST = 1.5
 """How many times as fast lanes must be, by the estimate."""
-LANE = 2.0
+LANE = 2.7
 """Cycles that a lane costs in each turn besides its steps."""
 
 _LONG = {"/": (13.0, 5.0), "//": (20.0, 10.0), "%": (20.0, 10.0), "**": (60.0, 40.0)}
 """How long a result is waited for, and for how long nothing else of the kind begins."""
 _CALL = (40.0, 20.0)
-_LOAD = (5.0, 0.5)
+_LOADS = ((1 << 15, 5.0), (1 << 19, 14.0), (math.inf, 40.0))
+"""How long an element of an array of so many bytes is waited for."""
 _WHOLE = (1.0, 0.3)
 _FLOAT = (4.0, 0.5)
 _CHOICE = (2.0, 1.0)
 
 
-def gains(head: Block, blocks: Sequence[Block], lanes: int) -> bool:
+Size = Callable[[Node], int | None]
+"""How many bytes an array has, where that is known."""
+
+
+def gains(head: Block, blocks: Sequence[Block], lanes: int, size: Size) -> bool:
     """Whether so many rounds at once are much faster than one after the other."""
-    work = sum(_times(step)[1] for block in blocks for step in block.steps)
-    wait = _longest(head, blocks)
+    work = sum(_times(step, size)[1] for block in blocks for step in block.steps)
+    wait = _longest(head, blocks, size)
     return wait >= AT_LEAST * max(wait / lanes, work + LANE)
 
 
-def _longest(head: Block, blocks: Sequence[Block]) -> float:
+def _longest(head: Block, blocks: Sequence[Block], size: Size) -> float:
     """The cycles from the beginning of a round until all that it gives to the next one is there."""
     by_name = {block.name: block for block in blocks}
     known = dict.fromkeys(head.parameters, 0.0)
@@ -45,7 +51,7 @@ def _longest(head: Block, blocks: Sequence[Block]) -> float:
         for step in block.steps:
             made_of = [known[node] for node in iterate_nodes(step.args) if node in known]
             if made_of:
-                known[step] = max(made_of) + _times(step)[0]
+                known[step] = max(made_of) + _times(step, size)[0]
         for jump in block.jumps:
             if jump.target not in by_name:
                 continue
@@ -58,11 +64,12 @@ def _longest(head: Block, blocks: Sequence[Block]) -> float:
     return max(given)
 
 
-def _times(step: Node) -> tuple[float, float]:
+def _times(step: Node, size: Size) -> tuple[float, float]:
     symbol = str(step.params.get("symbol", step.params.get("op", "")))
     dtype = getattr(step.type, "dtype", np.dtype(np.int64))
     if step.target == "load":
-        return _LOAD
+        bytes = size(step.args[0])
+        return next(wait for most, wait in _LOADS if bytes is None or bytes <= most), 0.5
     if step.target == "select":
         return _CHOICE
     if symbol.startswith("math.") and symbol not in ("math.floor", "math.ceil", "math.trunc", "math.fabs"):
