@@ -36,6 +36,10 @@ from capture.inductor.vocabulary import ANY_NAN, INTEGER
 from capture.ir.graph import Node
 from capture.records import dataclass
 
+FEW = ("2", "3", "4")
+"""Neighbours that are less than a vector: loops over them are unrolled, within a loop of at least ``LONG`` turns."""
+LONG = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Expression:
@@ -87,10 +91,12 @@ class Nest:
 
     @contextmanager
     def loops(self, order: Sequence[int], clauses: str = "", simd: bool = True, last: tuple[str, str] | None = None,
-              share: Share | None = None) -> Iterator[None]:  # fmt: skip
-        """Loops over the axes in this order, outermost first; ``last`` are the bounds of the innermost one."""
+              share: Share | None = None, apart: bool = False) -> Iterator[None]:  # fmt: skip
+        """Loops over the axes in this order, outermost first; ``last`` are the bounds of the innermost one. ``apart``:
+        elements have nothing to do with each other, whichever loop is made of vectors."""
         function = self.function
         order = [axis for axis in order if self.sizes[axis] != "1"]
+        vectors = len(order) - 1 - (apart and self.is_short(order))  # the loop of which vectors are made
         region = open_region(function, self.sizes, order, share)
         with ExitStack() as stack:
             for number, axis in enumerate(order):
@@ -98,7 +104,10 @@ class Nest:
                 begin, end = last if last and innermost else ("0", self.sizes[axis])
                 if region is not None and axis == region.axis:
                     begin, end = region.begin, region.end
-                mark = len(function.lines.lines)
+                if number == vectors:
+                    mark, indent = len(function.lines.lines), "    " * function.lines.depth
+                elif number > vectors:
+                    function.lines.add(f"#pragma GCC unroll {self.sizes[axis]}")
                 place = self.places[axis]
                 stack.enter_context(function.lines.block(f"for (i64 {place} = {begin}; {place} < {end}; {place}++)"))
             if not order:
@@ -108,11 +117,17 @@ class Nest:
             found = clauses
             if self.elements.suspect_name:
                 found += f" reduction(|:{self.elements.suspect_name})"
-            indent = "    " * (function.lines.depth + len(order) - 1)
             function.lines.lines.insert(mark, f"{indent}#pragma omp simd{found}")
         if region is not None:
             close_region(function, region, self.elements.suspect_name)
         self.spend()
+
+    def is_short(self, order: Sequence[int]) -> bool:
+        """Whether the innermost loop is of fewer elements than a vector, within a longer one: of points in space."""
+        if len(order) < 2:
+            return False
+        outer, inner = (self.sizes[axis] for axis in order[-2:])
+        return inner in FEW and not (outer.isdigit() and int(outer) < LONG)
 
     def spend(self) -> None:
         """What the loops have cost, so that signals are looked at in time."""
@@ -164,7 +179,7 @@ def compute_all(function: Function, outputs: Sequence[tuple[Array, Any]]) -> Non
     elements = [nest.elements.builder.cast(nest.value(value), target.dtype) for target, value in outputs]
     nest.expect(*elements)
     written = sum(target.dtype.itemsize for target, _ in outputs)
-    with nest.loops(loop_order(first), share=nest.share(written)):
+    with nest.loops(loop_order(first), share=nest.share(written), apart=True):
         texts = [nest.elements.text(element) for element in elements]  # all is read before anything is written
         for (target, _), text in zip(outputs, texts, strict=True):
             function.lines.add(f"{target.pointer}[{offset(nest.places, target.strides)}] = {text};")
