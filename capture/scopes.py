@@ -245,8 +245,10 @@ def settings_of(entry: hook.Entry, arguments: tuple[Any, ...], template: Setting
         record = Record()
         _records[id(record)] = record
         judge = Judge(entry, record, TRIES[expects_arrays(entry.function, arguments)])  # type: ignore[arg-type]
-        settings = replace(template, record=record, patience=PATIENCE, judge=judge, dynamic=_process_dynamic)
-        entry.settings = settings
+        made = replace(template, record=record, patience=PATIENCE, judge=judge, dynamic=_process_dynamic)
+        settings = vars(entry).setdefault("settings", made)  # another thread's, if it was first
+        if settings is not made:
+            return settings
         code = entry.code
         for listener in _listeners:
             listener(Captured(code.co_qualname, code.co_filename, code.co_firstlineno, record))
@@ -290,7 +292,7 @@ class Judge:
         return False
 
     def _give_up(self, root: hook.Entry | None, entry: hook.Entry, arguments: tuple[Any, ...]) -> None:
-        for target in self.record.resumes.values():
+        for target in list(self.record.resumes.values()):  # another thread may add to them
             target.entry.plain = True
         if root is None:
             return

@@ -488,6 +488,6 @@ def _is_array(node: Node) -> bool:
 
 def forget(found: Record) -> None:
     """Empty a record, and the resume functions in it: each other's code holds them, where no collector looks."""
-    for target in found.resumes.values():
+    for target in list(found.resumes.values()):  # another thread may add to them
         target.entry.clear()
     found.clear()

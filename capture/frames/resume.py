@@ -72,10 +72,11 @@ class Resumes:
         code, index = landing(code, index)
         stack, names = tuple(stack), frozenset(names)
         key = (id(code), index, stack, names, id(namespace))
-        if key not in self.settings.record.resumes:
+        found = self.settings.record.resumes.get(key)
+        if found is None:
             made = resume_at(code, index, stack, names)
-            self._keep(key, namespace, made.code, made.parameters, code)
-        return self.settings.record.resumes[key]
+            found = self._keep(key, namespace, made.code, made.parameters, code)
+        return found
 
     def behind(
         self, namespace: Namespace, code: CodeType, index: int, stack: Sequence[Slot], bound: Mapping[str, Any]
@@ -96,7 +97,8 @@ class Resumes:
         stack = (*template(state.stack[: len(state.stack) - operands(state.instruction)]), Slot.VALUE)
         code, names = state.code.original, frozenset(names)
         key = (id(code), index, stack, names, id(state.globals), inner.entry)
-        if key not in self.settings.record.resumes:
+        found = self.settings.record.resumes.get(key)
+        if found is None:
             new = Assembler.resuming(code, stack, names)
             new.at(index)
             new.push_stack(stack)
@@ -106,17 +108,18 @@ class Resumes:
                 new.call(1)
             new.jump_to_original(index + 1)
             assert new.parameters is not None
-            self._keep(key, state.globals, new.build(), new.parameters, code)
-        return self.settings.record.resumes[key]
+            found = self._keep(key, state.globals, new.build(), new.parameters, code)
+        return found
 
     def _keep(
         self, key: tuple, namespace: Namespace, code: CodeType, parameters: tuple[str, ...], original: CodeType
-    ) -> None:
+    ) -> Target:
+        """The resume function that is kept: another thread's, if it made one meanwhile that its code relies on."""
         closure = (_UNBOUND,) * len(code.co_freevars)
         made = FunctionType(code, namespace, code.co_name, None, closure or None)
         entry = Entry(made, self.miss, None, self.settings)
-        self.settings.record.resumes[key] = Target(entry, parameters)
         self.settings.record.alive.append(original)  # its id is in the key
+        return self.settings.record.resumes.setdefault(key, Target(entry, parameters))  # type: ignore[no-any-return]
 
 
 def landing(code: CodeType, index: int) -> tuple[CodeType, int]:
@@ -240,8 +243,8 @@ class Handover:
 
         Writes that outlive the frame come in between: what a variable held may end with it, which they came before.
         """
-        new, names = build.assembler, []
-        for name, value in self.variables.items():
+        new, names, kept = build.assembler, [], self.variables
+        for name, value in kept.items():
             its_own = isinstance(value, CellValue) and name in (value.free, build.cell_names.get(id(value)))
             if not its_own and not is_in_place(name, value):
                 build.value(value)
@@ -253,12 +256,8 @@ class Handover:
         for name in reversed(names):
             new.store_local(name)
         for name in dict.fromkeys((*self._arguments(), *build.cell_names.values())):
-            if not self._keeps(name):
-                new.delete_local(name)
-
-    def _keeps(self, name: str) -> bool:
-        """Whether an argument's variable still holds something of the frame: it may not outlive a ``del`` of it."""
-        return name in self.variables or is_in_place(name, self.root.locals.get(name))
+            if name not in kept and not is_in_place(name, self.root.locals.get(name)):
+                new.delete_local(name)  # it holds nothing of the frame any more, and would outlive a ``del`` of that
 
     def _arguments(self) -> tuple[str, ...]:
         code = self.root.code.original
