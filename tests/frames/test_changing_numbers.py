@@ -430,3 +430,23 @@ def test_a_place_that_is_out_of_bounds_raises_as_in_python():
     run.on(lambda: (np.linspace(0.5, 2.0, 100), 100))
     run.on(lambda: (np.linspace(0.5, 2.0, 100), 101))
     run.on(lambda: (np.linspace(0.5, 2.0, 80), 100))
+
+
+STEPS = {
+    "up": lambda x, n: x * np.arange(0, 10, n).sum(),
+    "down": lambda x, n: x + np.arange(10, 0, -n)[0],
+    "all three": lambda x, n: (x, np.arange(n, 3 * n, n)),
+    "floats": lambda x, n: (x, np.arange(0.0, 3, n), np.arange(0.5, n, n)),
+    "an index": lambda x, n: x[np.arange(0, 5, n)],
+    "of slices": lambda x, n: (x[::n], x[::-n], np.insert(x, slice(1, -2, -n), []), np.r_[0:10:n]),
+    "of ranges": lambda x, n: ([x[i] for i in range(0, 4, n)], list(range(0, 9, n)), "abcdef"[::n]),
+}
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_that_change(name, dynamic):
+    run = captured(STEPS[name], dynamic=dynamic)
+    for n in (2, 3, 1, -1, 5, 0):
+        run(numbers(6), n)
+    assert run.graphs or run.breaks

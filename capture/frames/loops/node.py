@@ -37,7 +37,7 @@ from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
 from capture.frames.values.grown import GrownList, Left
-from capture.frames.values.numbers import Specialise
+from capture.frames.values.numbers import Specialise, settled
 from capture.frames.values.results import ChosenValue, ComputedNumber, computed
 from capture.ir import op as ops
 from capture.ir.graph import Node, buffer, root
@@ -92,6 +92,7 @@ def _capture(tracer: Tracer, frame: Frame, start: int, place: str) -> None:
     part = part_from(frame.code, frame.index)
     whole = part if part.end is not None else part_from(frame.code, frame.index, True)
     guesses: dict[Any, Any] = {}
+    _settle(tracer, frame)
     marks, depth = tracer.mark(), len(tracer.frames)
     stack, local, index = list(frame.stack), dict(frame.locals), frame.index
     head = tracer._position(frame, frame.instruction)
@@ -117,6 +118,12 @@ def _capture(tracer: Tracer, frame: Frame, start: int, place: str) -> None:
     _require_only_operands(tracer, start)
     tracer.graph.position = head
     results.finish(entry, outcome)
+
+
+def _settle(tracer: Tracer, frame: Frame) -> None:
+    """Make bools of comparisons of sizes that the loop may read: within it no question of sizes can be asked."""
+    live = frame.code.live_variables(frame.index)
+    frame.locals.update({name: settled(tracer, value) for name, value in frame.locals.items() if name in live})
 
 
 def compute_apart(tracer: Tracer, compute: Callable[[Inside], Value]) -> Value:

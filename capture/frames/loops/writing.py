@@ -15,6 +15,7 @@ from capture.frames.breaks import GraphBreak
 from capture.frames.loops.values import InsideArray, InsideNumber, InsideScalar
 from capture.frames.values.arrays import GraphValue
 from capture.frames.values.base import Value
+from capture.frames.values.constants import Constant
 from capture.frames.values.numbers import NumberValue
 from capture.ir.graph import Node, Position
 from capture.ir.ops.common import LOWERED
@@ -88,14 +89,15 @@ class Writer:
     def inside(self, value: Value) -> Value:
         """A value of the graph, or a number that changes, as an operand of the program."""
         if isinstance(value, NumberValue):
-            node, literal = value.in_graph(self.tracer), None
+            node = value.in_graph(self.tracer)
         else:
             assert isinstance(value, GraphValue)
-            node, literal = self.tracer.memory.current(value), None
-        key = node if isinstance(node, Node) else literal
-        known = self._inside.get(key)
+            node = self.tracer.memory.current(value)
+        if not isinstance(node, Node):  # a comparison of sizes, which is known from there on
+            return Constant(node)
+        known = self._inside.get(node)
         if known is None:
-            known = self._inside[key] = self._operand(value, node)
+            known = self._inside[node] = self._operand(value, node)
         return known
 
     def outer_node(self, parameter: Node) -> Node:

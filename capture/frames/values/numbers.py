@@ -201,6 +201,18 @@ def require_constant(tracer: Tracer, value: Value, but_sizes: bool = False) -> N
         raise GraphBreak(words, "number")
 
 
+def settled(tracer: Tracer, value: Value) -> Value:
+    """What a comparison of numbers that change comes to, as a bool: a guard says so from there on."""
+    is_comparison = isinstance(value, NumberValue) and value.relation is not None
+    return Constant(value.truth(tracer)) if is_comparison else value
+
+
+def call_settled(tracer: Tracer, callee: Value, args: Sequence[Value]) -> Value | None:
+    """A call with such comparisons as bools; None if there are none."""
+    found = [settled(tracer, arg) for arg in args]
+    return None if all(map(operator.is_, found, args)) else tracer.call(callee, found, {})
+
+
 def is_within(inner: Range, outer: Range) -> bool:
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
@@ -403,6 +415,9 @@ def binary(tracer: Tracer, symbol: str, left: Value, right: Value) -> Value:
     if all(type(value.value) in (int, float, bool) for value in operands):
         found = _binary(tracer, plain, left, right)
         if found is None:
+            left, right = settled(tracer, left), settled(tracer, right)
+            if isinstance(left, Constant) and isinstance(right, Constant):
+                return tracer.binary(plain, left, right)
             found = in_the_graph(tracer, lambda inside: inside.binary(plain, left, right))
         if found is not None:
             return found

@@ -46,7 +46,7 @@ def call(
         return tracer.apart(lambda inside: inside.call_known(function, found, {}))  # type: ignore[arg-type, return-value]
     if not _is_of_numbers(function, found):
         return None
-    ruled = number_calls.call(tracer, function, found, {})
+    ruled = number_calls.call(tracer, function, found, {}) or numbers.call_settled(tracer, callee, found)
     return ruled or numbers.in_the_graph(tracer, lambda inside: inside.call_known(function, found, {}))  # type: ignore[arg-type, return-value]
 
 

@@ -250,7 +250,8 @@ def _canonical_arange(start: Any, stop: Any, step: Any, dtype: Any) -> dict[str,
 
 def _require_whole(start: Any, stop: Any, step: Any) -> None:
     """Bounds that are sizes go with whole numbers, and a step that is one or one over a power of two."""
-    if not all(_is_whole(number) for number in (start, stop)) or not (_is_whole(step) or _halves(step)) or step == 0:
+    known = not isinstance(step, Expr) and step != 0 and (_is_whole(step) or _halves(step))
+    if not known or not all(map(_is_whole, (start, stop))):
         unknown = [number for number in (start, stop, step) if isinstance(number, Expr)]
         raise UnknownSize("arange from sizes in steps that are no known int", *unknown)
 
