@@ -41,7 +41,10 @@ def attributes(value):
     """The attributes of an object: those in its dict, in order, and those in slots."""
     read = object.__getattribute__
     names = [name for cls in type(value).__mro__ for name in vars(cls).get("__slots__", ())]
-    found = dict(read(value, "__dict__")) if "__dict__" in dir(type(value)) else {}
+    try:
+        found = dict(read(value, "__dict__")) if "__dict__" in dir(type(value)) else {}
+    except TypeError:  # its class has the ``__dict__`` of another class
+        found = dict(object.__getstate__(value) or {})
     for name in names:
         with contextlib.suppress(AttributeError):
             found[name] = read(value, name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.pairs import DifferentObject, NotItsDict, SameObject
-from capture.frames.peek import DICT_DESCRIPTORS, class_attribute, class_lacks, is_instance_dict
+from capture.frames.peek import class_attribute, class_lacks, is_instance_dict, is_own_dict
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import Source
 from capture.frames.stores import Store
@@ -112,7 +112,7 @@ def _not_its_dict(tracer: Tracer, one: DictValue, owner: ObjectValue) -> None:
     assert one.source is not None and owner.source is not None
     if class_lacks(owner.cls, "__dict__"):
         return
-    if type(class_attribute(owner.cls, "__dict__")) not in DICT_DESCRIPTORS:
+    if not is_own_dict(class_attribute(owner.cls, "__dict__"), owner.cls):
         raise GraphBreak(f"{owner.describe()} has a __dict__ of its own", "write")
     if is_instance_dict(one.example, owner.example):
         raise GraphBreak(f"{one.describe()} holds the attributes of {owner.describe()}", "write")

@@ -116,8 +116,10 @@ def checked_class(value: Any) -> type:
     return value
 
 
-DICT_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
-"""Kinds of ``__dict__`` that give the object's own attributes as they are."""
+def is_own_dict(descriptor: Any, cls: type) -> bool:
+    """Whether a ``__dict__`` gives an object's own attributes as they are: none made up, nor that of another class."""
+    kinds = (GetSetDescriptorType, MemberDescriptorType)
+    return type(descriptor) in kinds and any(base is descriptor.__objclass__ for base in order_of(cls))
 
 
 def instance_lacks(value: Any, attribute: str) -> bool:
@@ -149,7 +151,7 @@ def is_instance_dict(value: Any, owner: Any) -> bool:
 
 def instance_dict(value: Any) -> dict[str, Any]:
     descriptor = class_attribute(type(value), "__dict__")
-    if type(descriptor) not in DICT_DESCRIPTORS:
+    if not is_own_dict(descriptor, type(value)):
         raise Absent
     namespace = descriptor.__get__(value)
     return dict(namespace) if issubclass(type(value), type) else namespace

@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import copy
+import functools
 import types
 import weakref
 
@@ -234,3 +235,58 @@ def test_functions_that_capture_uses_itself_may_be_replaced(monkeypatch, replace
         compiled = run.entry(numbers(3))
     assert repr(compiled) == repr(plain)
     assert run.graphs >= 1
+
+
+class Model:
+    scale = 2
+
+    def __init__(self):
+        self.weight = 3.0
+
+    def __call__(self, x):
+        return x * self.weight * self.scale
+
+    @functools.cached_property
+    def doubled(self):
+        return self.weight * 2
+
+
+Remade = type("Remade", (), dict(vars(Model)) | {"scale": 5})  # with a ``__dict__`` that is for objects of Model
+
+
+class Derived(Remade):
+    """Has none of its own: its objects have a dict that no attribute gives."""
+
+
+def kept(x, model):
+    model.bias = x.sum()
+    model.weight += 1.0
+    return x * model.bias
+
+
+def made_inside(x, model):
+    new = type(model)()
+    new.bias = x
+    del new.weight
+    return new.bias + model(x), hasattr(new, "weight"), new
+
+
+WITH_REMADE = {
+    "read": lambda x, model: x * model.weight + model.scale,
+    "called": lambda x, model: model(x),
+    "asked for": lambda x, model: (x * 2, hasattr(model, "weight"), hasattr(model, "bias"), getattr(model, "bias", 1)),
+    "written": kept,
+    "made inside": made_inside,
+    "cached": lambda x, model: x * model.doubled + model.doubled,
+    "its dict": lambda x, model: (x * 2, model.__dict__),
+    "its variables": lambda x, model: (x * 2, vars(model)),
+}
+
+
+@pytest.mark.parametrize("kind", [Remade, Derived])
+@pytest.mark.parametrize("name", WITH_REMADE)
+def test_classes_made_of_the_dict_of_another(name, kind):
+    run = captured(WITH_REMADE[name])
+    for _ in range(2):
+        run.on(lambda: (numbers(3), kind()))
+    assert run.graphs or name == "cached"  # which raises: there is no ``__dict__`` to keep it in

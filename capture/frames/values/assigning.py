@@ -13,7 +13,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.peek import DICT_DESCRIPTORS, type_name
+from capture.frames.peek import is_own_dict, type_name
 from capture.frames.values import lookup
 from capture.frames.values.constants import Constant
 from capture.frames.values.keys import require_no_finalizer
@@ -69,7 +69,7 @@ def _in_class(tracer: Tracer, owner: Instance, name: str) -> Found | None:
     if found is not None and found.data:
         is_slot = type(found.raw) is MemberDescriptorType and lookup.is_own_slot(found, owner.cls)
         return None if is_slot else found
-    if type(find(owner.cls, "__dict__")) not in DICT_DESCRIPTORS:
+    if not is_own_dict(find(owner.cls, "__dict__"), owner.cls):
         raise GraphBreak(f"{owner.describe()} has no room for an attribute {name!r}", "write")
     return None
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import InstanceLacks, IsObject, OrderIs, Present
-from capture.frames.peek import DICT_DESCRIPTORS, Absent, instance_lacks, order_of, type_name
+from capture.frames.peek import Absent, instance_lacks, is_own_dict, order_of, type_name
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.sources import InstanceAttribute, Member, Source, State
 from capture.frames.stores import AttributeDelete, AttributeStore
@@ -182,7 +182,7 @@ class ObjectValue(Instance, Opaque):
         descriptor = find(self.cls, "__dict__")
         if descriptor is MISSING:
             return None
-        if type(descriptor) not in DICT_DESCRIPTORS:
+        if not is_own_dict(descriptor, self.cls):
             raise GraphBreak(f"{type_name(self.cls)} has a __dict__ of its own", "attribute")
         assert self.source is not None
         if instance_lacks(self.example, name):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from capture.frames.breaks import GraphBreak
 from capture.frames.guards import ClassLacks, IsObject, Present, TypeIs
 from capture.frames.hook import Entry
-from capture.frames.peek import DICT_DESCRIPTORS, Absent, is_fixed, order_of, super_attribute, type_name
+from capture.frames.peek import Absent, is_fixed, is_own_dict, order_of, super_attribute, type_name
 from capture.frames.sources import ClassAttribute, Source, SuperAttribute
 from capture.frames.sources import Constant as KnownObject
 from capture.frames.values.base import MissingAttribute, Value
@@ -220,7 +220,7 @@ def _cached_property(tracer: Tracer, found: Found, owner: Instance | None) -> Va
         return _plain(tracer, found, owner)
     if type(found.raw.func) is not FunctionType or found.raw.attrname != found.name:
         return _refuse(tracer, found, owner)
-    if type(find(owner.cls, "__dict__")) not in DICT_DESCRIPTORS:
+    if not is_own_dict(find(owner.cls, "__dict__"), owner.cls):
         return _refuse(tracer, found, owner)
     value = tracer.call(known(tracer, found.raw.func), (owner,), {})
     owner.keep(tracer, found.name, value)
