@@ -160,7 +160,7 @@ def lay_out(scheduled: Schedule, simd_math: bool, vector_bytes: int) -> Plan:
         arena_bytes=arena_number,
         steps=steps,
         results=results,
-        flags=tuple(Flag(_label(node), node.position) for node in flagged),
+        flags=tuple(Flag(_label(node), node.position and node.position.warned) for node in flagged),
         writes=bool(written),
         functions=tuple(rendered.unit.functions.values()),
         kernels=tuple(_info(nest, rendered) for nest in nests.values()) + tuple(rendered.programs_shown()),

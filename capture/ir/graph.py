@@ -20,6 +20,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,21 @@ from capture.records import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The user's instruction a node stands for: file, line, qualified function name, name of its module."""
+    """The user's instruction a node stands for: file, line, qualified function name, name of its module.
+
+    ``within`` is the line of NumPy's own, if it is there that NumPy computes what the node does: its warnings name it.
+    """
 
     file: str
     line: int
     function: str = ""
     module: str = ""
+    within: Position | None = None
+
+    @property
+    def warned(self) -> Position:
+        """Where warnings point to."""
+        return self.within or self
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -140,6 +150,17 @@ class Graph:
     known: Known = field(default_factory=Known)  # about its sizes
     _names: set[str] = field(default_factory=set, repr=False)
     _suffixes: dict[str, int] = field(default_factory=dict, repr=False)  # the last one given, by base name
+
+    @contextmanager
+    def within(self, place: Position | None) -> Iterator[None]:
+        """What is added meanwhile is computed at that line of NumPy's, if it is one."""
+        outer = self.position
+        if place is not None and outer is not None:
+            self.position = replace(outer, within=place)
+        try:
+            yield
+        finally:
+            self.position = outer
 
     # building -------------------------------------------------------------------------------------------------
     def placeholder(self, name: str, type: Type) -> Node:

@@ -127,7 +127,7 @@ class Placed(Interpreter):
             value = super().call(node, args, params)
         for warning in caught:
             ours = warning.filename.startswith(_PACKAGE) or warning.filename == "<string>"  # else a line of NumPy's
-            place = position if ours else Position(warning.filename, warning.lineno)
+            place = position.warned if ours or position.within else Position(warning.filename, warning.lineno)
             self.told.append((place, warning.message, warning.category))
         return value
 

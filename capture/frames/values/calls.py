@@ -57,6 +57,7 @@ from capture.frames.values.special import special_meaning
 from capture.frames.values.streams import known_iterator
 from capture.ir import op as ops
 from capture.ir.graph import Node, map_nodes, map_params
+from capture.ir.ops.places import place_of_call
 from capture.ir.sizes import asking
 from capture.ir.types import NumberType
 
@@ -81,11 +82,12 @@ def call_op(
         op, kwargs = made, {}
     if op is None:
         return call_numpy(tracer, instead, args, kwargs)
-    return first_of(
-        tracer,
-        lambda: _call_record(tracer, op, args, kwargs),
-        lambda: call_numpy(tracer, instead, args, kwargs),
-    )
+
+    def compute() -> Value:
+        with tracer.graph.within(place_of_call(instead)):
+            return _call_record(tracer, op, args, kwargs)
+
+    return first_of(tracer, compute, lambda: call_numpy(tracer, instead, args, kwargs))
 
 
 def _call_record(tracer: Tracer, op: ops.Op, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:

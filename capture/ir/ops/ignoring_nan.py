@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, define
 from capture.ir.ops.choosing import require
 from capture.ir.ops.common import operand_type, require_array
+from capture.ir.ops.places import place_of, place_of_call
 
 WITH_DTYPE = "a, axis=None, dtype=None, *, keepdims=False"
 WITHOUT_DTYPE = "a, axis=None, *, keepdims=False"
@@ -40,14 +41,17 @@ def _ignoring(name: str, neutral: float, some_left: bool) -> Callable[..., Any]:
         if missing is not None and some_left:
             require(graph, graph.call("all", missing, axis=axis))
         given = {} if dtype is None else {"dtype": dtype}
-        return graph.call(name, values, axis=axis, keepdims=keepdims, **given)
+        with graph.within(place_of_call(getattr(np, name))):
+            return graph.call(name, values, axis=axis, keepdims=keepdims, **given)
 
     return expand
 
 
 def _running(name: str, neutral: float) -> Callable[..., Any]:
     def expand(graph: Any, a: Any, axis: Any = None, dtype: Any = None) -> Any:
-        return graph.call(name, _replaced(graph, a, neutral)[0], axis=axis, dtype=dtype)
+        values, _ = _replaced(graph, a, neutral)
+        with graph.within(place_of_call(getattr(np, name))):
+            return graph.call(name, values, axis=axis, dtype=dtype)
 
     return expand
 
@@ -59,7 +63,8 @@ def _nanmean(graph: Any, a: Any, axis: Any = None, dtype: Any = None, keepdims: 
         raise CannotInfer("nanmean of integers, or in a given dtype")
     present = graph.call("logical_not", missing)
     count = graph.call("sum", present, axis=axis, dtype=np.dtype(np.intp), keepdims=keepdims)
-    total = graph.call("sum", values, axis=axis, keepdims=keepdims)
+    with graph.within(place_of("sum")):
+        total = graph.call("sum", values, axis=axis, keepdims=keepdims)
     require(graph, graph.call("less", count, 1))
     quotient = graph.call("divide", total, count)
     return quotient if quotient.type.dtype == a.type.dtype else graph.call("astype", quotient, dtype=a.type.dtype)

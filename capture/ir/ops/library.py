@@ -30,6 +30,7 @@ from capture.ir.ops.common import (
     require_value,
 )
 from capture.ir.ops.orders import known_layout
+from capture.ir.ops.places import place_of
 from capture.ir.ops.reductions import natural_dtype
 from capture.ir.ops.strides import contiguity
 from capture.ir.shapes import Size, maximum, minimum, product
@@ -276,8 +277,11 @@ def _norm(graph: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: Any =
     if base.dtype.kind != "f":
         x = graph.call("astype", x, dtype=given_dtype(float))
     if axis is not None:
-        squares = graph.call("multiply", x, x)
-        return graph.call("sqrt", graph.call("sum", squares, axis=one_axis(axis, base.ndim), keepdims=keepdims))
+        with graph.within(place_of("norm square")):
+            squares = graph.call("multiply", x, x)
+        with graph.within(place_of("norm sum")):
+            total = graph.call("sum", squares, axis=one_axis(axis, base.ndim), keepdims=keepdims)
+        return graph.call("sqrt", total)
     if not contiguity(x.type, x):
         raise CannotInfer("norm of an array that is not contiguous")
     flat = graph.call("reshape", x, shape=(product(base.shape),))

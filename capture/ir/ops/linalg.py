@@ -26,6 +26,7 @@ from capture.ir.ops.common import (
     resolve,
 )
 from capture.ir.ops.orders import common_order, known_layout, require_visible_order
+from capture.ir.ops.places import place_of
 from capture.ir.ops.pointwise import UFUNC
 from capture.ir.ops.reshaping import in_a_row
 from capture.ir.shapes import Size
@@ -160,7 +161,8 @@ def _outer(graph: Any, a: Any, b: Any) -> Any:
     """``multiply(a.ravel()[:, newaxis], b.ravel()[newaxis, :])``, as NumPy writes it."""
     column = graph.call("expand", in_a_row(graph, a), axes=(1,))
     row = graph.call("expand", in_a_row(graph, b), axes=(0,))
-    return graph.call("multiply", column, row)
+    with graph.within(place_of("outer")):
+        return graph.call("multiply", column, row)
 
 
 def _ufunc_outer(graph: Any, ufunc: Any, a: Any, b: Any) -> Any:
@@ -187,14 +189,14 @@ def _cross(graph: Any, a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: 
     if any(one_axis(place, ndim) != ndim - 1 for place, ndim in zip(places, (*ndims, max(ndims)), strict=True)):
         raise CannotInfer("cross along other axes than the last")
     first, second = ([graph.call("getitem", x, key=(..., k)) for k in range(3)] for x in (a, b))
-    parts = [
-        graph.call(
-            "subtract",
-            graph.call("multiply", first[left], second[right]),
-            graph.call("multiply", first[right], second[left]),
-        )
-        for left, right in ((1, 2), (2, 0), (0, 1))
-    ]
+    parts = []
+    for number, (left, right) in enumerate(((1, 2), (2, 0), (0, 1))):
+        products = []
+        for place, one, other in ((3 * number, left, right), (3 * number + 1, right, left)):
+            with graph.within(place_of(f"cross {place}")):
+                products.append(graph.call("multiply", first[one], second[other]))
+        with graph.within(place_of(f"cross {3 * number + 2}")):
+            parts.append(graph.call("subtract", *products))
     result = graph.call("stack", tuple(parts), axis=-1)
     if result.type.layout is None or not result.type.layout.is_c:  # as NumPy's always is
         raise CannotInfer("cross of arrays in other orders")

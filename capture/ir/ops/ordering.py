@@ -16,6 +16,7 @@ import numpy as np
 from capture.ir.op import CannotInfer, Extern, define
 from capture.ir.ops.common import allocated, one_axis, operand_type, require_array, size_or_int, static
 from capture.ir.ops.orders import copy_order
+from capture.ir.ops.places import place_of
 from capture.ir.ops.reshaping import in_a_row
 from capture.ir.shapes import Size, maximum, modulo
 from capture.ir.sizes import simplified
@@ -111,7 +112,8 @@ def _diff(graph: Any, a: Any, n: Any = 1, axis: Any = -1) -> Any:
         raise CannotInfer("order must be non-negative")
     for _ in range(times):
         after, before = _cut(graph, a, axis, 1, None), _cut(graph, a, axis, None, -1)
-        a = graph.call("not_equal" if base.dtype.kind == "b" else "subtract", after, before)
+        with graph.within(place_of("diff")):
+            a = graph.call("not_equal" if base.dtype.kind == "b" else "subtract", after, before)
     return a
 
 

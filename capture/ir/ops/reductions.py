@@ -27,6 +27,7 @@ from capture.ir.ops.common import (
     surely_more,
 )
 from capture.ir.ops.orders import known_layout, require_visible_order
+from capture.ir.ops.places import place_of
 from capture.ir.shapes import Expr, Size, product
 from capture.ir.sizes import UnknownSize, simplified
 from capture.ir.types import ArrayType, keep_order, scalar_type
@@ -217,29 +218,34 @@ def _quotient(graph: Any, total: Any, divisor: Any) -> Any:
     return graph.call("astype", exact, dtype=dtype)
 
 
-def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
+def _sum(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool, place: str) -> Any:
     """A sum in at least the float dtype that mean and var work in."""
     working = dtype or natural_dtype("mean", a.type.dtype)
-    return graph.call("sum", a, axis=axis, dtype=working, keepdims=keepdims)
+    with graph.within(place_of(place)):
+        return graph.call("sum", a, axis=axis, dtype=working, keepdims=keepdims)
 
 
 def _expand_mean(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, keepdims: bool) -> Any:
     if dtype is None and a.type.dtype == np.float16:
-        total = _sum(graph, a, axis, np.dtype("f4"), keepdims)
+        total = _sum(graph, a, axis, np.dtype("f4"), keepdims, "mean")
         return graph.call("astype", _quotient(graph, total, count(a.type, axis)), dtype=np.dtype("f2"))
-    return _quotient(graph, _sum(graph, a, axis, dtype, keepdims), count(a.type, axis))
+    total = _sum(graph, a, axis, dtype, keepdims, "mean")
+    with graph.within(place_of("mean divide")):
+        return _quotient(graph, total, count(a.type, axis))
 
 
 def _expand_var(graph: Any, a: Any, axis: tuple[int, ...], dtype: Any, ddof: float, keepdims: bool) -> Any:
     items: Any = count(a.type, axis)
-    mean = _quotient(graph, _sum(graph, a, axis, dtype, True), items)
-    deviation = graph.call("subtract", a, mean)
-    squared = (
-        graph.call("square", deviation)
-        if _SQUARES and a.type.dtype.kind != "b"
-        else graph.call("multiply", deviation, deviation)
-    )
-    return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims), _degrees(items, ddof))
+    mean = _quotient(graph, _sum(graph, a, axis, dtype, True, "var mean"), items)
+    with graph.within(place_of("var subtract")):
+        deviation = graph.call("subtract", a, mean)
+    with graph.within(place_of("var square")):
+        squared = (
+            graph.call("square", deviation)
+            if _SQUARES and a.type.dtype.kind != "b"
+            else graph.call("multiply", deviation, deviation)
+        )
+    return _quotient(graph, _sum(graph, squared, axis, dtype, keepdims, "var sum"), _degrees(items, ddof))
 
 
 def _degrees(items: Any, ddof: float) -> Any:
@@ -279,11 +285,9 @@ _reduction("std", np.std, Decompose(_expand_std), WITH_DDOF)
 
 # ptp, count_nonzero, cumulative -----------------------------------------------------------------------------------
 def _ptp(graph: Any, a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    return graph.call(
-        "subtract",
-        graph.call("max", a, axis=axis, keepdims=keepdims),
-        graph.call("min", a, axis=axis, keepdims=keepdims),
-    )
+    highest, lowest = (graph.call(name, a, axis=axis, keepdims=keepdims) for name in ("max", "min"))
+    with graph.within(place_of("ptp")):
+        return graph.call("subtract", highest, lowest)
 
 
 define(name="ptp", signature=WITHOUT_DTYPE, operands=("a",), calls=(np.ptp,), expand=_ptp)
