@@ -205,10 +205,93 @@ def left_early(x):
     return np.array(out)
 
 
+def list_of_arrays(x):
+    out, few = [], []
+    for row in x:
+        out.append(row * 2)
+        if row[0] > row[1]:
+            few.append(np.abs(row) + 1)
+    return out, few, np.array(out), out
+
+
+def by_the_last(x):
+    out = [0.0]
+    for v in x[:, 0]:
+        out.append(out[-1] * 0.5 + float(v))
+        if len(out) > 5 and out[-3] > out[2]:
+            out[-2] = out[0]
+    return np.array(out), out
+
+
+def by_places(x):
+    out = [1, 1]
+    for i in range(x.shape[0]):
+        out.append(out[min(i + 1, 12)] % 1000 + out[i])
+        out[len(out) // 2] = 3
+    return out
+
+
+def filled_in(x):
+    out = [0] * 30
+    for i in range(30):
+        out[i] = i * 7 % 30
+        out[out[i // 2]] = out[-1 - i]
+    return out, np.array(out)
+
+
+def gone_through(x):
+    out = [float(v) for v in x[:, 0] if v < 5]
+    scalars = [v * 2 for v in x[:, 1]]
+    total = sum_of = 0.0
+    for i, v in enumerate(out):
+        total += v * i
+    for v in scalars:
+        sum_of = sum_of + v
+    squares = [v * w for v, w in zip(out, scalars, strict=False)]
+    return total, sum_of, np.array(squares), out, scalars, len(squares)
+
+
+def rows_gone_through(x):
+    out = [row * 2 for row in x]
+    total = np.zeros(3)
+    for row in out:
+        total = total + row
+    for i, row in enumerate(out):
+        row[1:] += i
+    return total, out, np.array(out)
+
+
+def some_items(x):
+    out = [int(v) for v in x[:, 0]]
+    few = [v for v in x[:, 1] if v > -20]
+    return (out[0], out[-1]) if out else (0, 1), few[0] if few else 7
+
+
+def joined_rows(x):
+    out = [row * 2 for row in x]
+    return (np.vstack(out), np.hstack(out), np.concatenate(out), np.concatenate(out, axis=-1), np.stack(out, axis=1),
+            np.stack(out, -1), np.column_stack(out), np.array(out, dtype=complex))  # fmt: skip
+
+
+def joined_scalars(x):
+    out = [v + 1 for v in x[:, 0]]
+    return (np.vstack(out), np.hstack(out), np.stack(out), np.stack(out, axis=-1), np.column_stack(out),
+            np.asarray(out, dtype=np.float64), np.array(out, complex))  # fmt: skip
+
+
+def joined_matrices(x):
+    out = []
+    for i in range(x.shape[0]):
+        out.append(x * i)
+    return (np.vstack(out), np.hstack(out), np.concatenate(out), np.concatenate(out, axis=1), np.stack(out, axis=1),
+            np.stack(out, axis=2), np.column_stack(out))  # fmt: skip
+
+
 PROGRAMS = [floats, ints, truths, scalars, several_a_round, nested, either_way, by_a_function, carried_rows,
             filled_rows, two_arrays, sometimes, left_early, comprehended, comprehended_rows, comprehended_if,
-            nested_comprehension, several_or_none, rows_sometimes, while_it_lasts,
-            in_the_inner_loop, as_many_as_asked]  # fmt: skip
+            nested_comprehension, several_or_none, rows_sometimes, while_it_lasts, in_the_inner_loop,
+            as_many_as_asked, list_of_arrays, joined_rows, joined_scalars, joined_matrices, by_the_last,
+            by_places, filled_in, gone_through, rows_gone_through, some_items]  # fmt: skip
 OVER_RANGES = [floats, ints, several_a_round, nested, carried_rows, filled_rows, nested_comprehension, several_or_none,
                while_it_lasts, in_the_inner_loop, as_many_as_asked]  # fmt: skip
 """Loops over rows whose number is open are none of the graph."""
@@ -403,11 +486,31 @@ def the_last_one_too(x):
     return np.array(out), h
 
 
-def list_of_arrays(x):
+def the_same_twice(x):
     out = []
     for row in x:
-        out.append(row * 2)
+        h = row * 2
+        out.append(h)
+        out.append(h)
     return out
+
+
+def the_same_again(x):
+    out = []
+    for row in x:
+        h = row * 2
+        for _ in range(5):
+            out.append(h)
+    return out
+
+
+def in_two_lists(x):
+    out, more = [], []
+    for row in x:
+        h = row * 2
+        out.append(h)
+        more.append(h)
+    return out, more
 
 
 def items_behind(x):
@@ -435,7 +538,8 @@ def columns(x):
 
 LEFT = [other_name, in_a_container, by_its_method, by_a_closure, named_in_the_loop, handed_over, unlike_items,
         number_then_scalar, returned_early, views, the_argument_itself, written_later, one_array,
-        the_last_one_too, list_of_arrays, items_behind, columns]  # fmt: skip
+        the_last_one_too, the_same_twice, the_same_again, in_two_lists,
+        items_behind, columns]  # fmt: skip
 
 
 @BACKENDS
@@ -453,6 +557,18 @@ def test_shapes_that_change_are_left(backend):
     run = captured(other_shapes, backend=backend)
     for n in (20, 7, 20):
         run(data(n))
+
+
+@pytest.mark.parametrize("index", ["i", "-i", "i + 3", "-i - 9", "len(out)"])
+@pytest.mark.parametrize("does", ["out.append(out[{}])", "out[{}] = i"])
+@BACKENDS
+def test_places_beyond_the_ends(does, index, backend):
+    space = {}
+    source = f"def f(n):\n    out = [5] * 8\n    for i in range(n):\n        {does.format(index)}\n    return out"
+    exec(source, space)
+    run = captured(space["f"], backend=backend)
+    for n in (5, 8, 9, 20):
+        run(n)
 
 
 # Errors, warnings, leaks ---------------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ def binary_subscr(tracer: Tracer, container: Value, key: Value, /, *, arg: None)
 
 @opcode("STORE_SUBSCR")
 def store_subscr(tracer: Tracer, value: Value, container: Value, key: Value, /, *, arg: None) -> None:
+    if tracer.inside is not None:
+        tracer.inside.learn_filled(container, key, value)
     container.store_item(tracer, key, value)
 
 

@@ -41,6 +41,7 @@ from capture.frames.values.arrays import graph_value
 from capture.frames.values.base import NotConcrete, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import ListValue, TupleValue
+from capture.frames.values.grown import GrownList
 from capture.frames.values.iterators import EnumerateIterator, IteratorValue, SequenceIterator, ZipIterator
 from capture.frames.values.ranges import OpenRangeIterator
 from capture.ir import op as ops
@@ -180,6 +181,8 @@ class Calling(Computing):
                 return Counting(Constant(rest.start), Constant(rest.stop), rest.step)
             if isinstance(over, InsideArray):
                 return Rows(over, Constant(value.index))
+            if isinstance(over, GrownList):
+                return Rows(self._rows_of(over), Constant(value.index), over.number)
             if isinstance(over, TupleValue | ListValue | Constant):
                 return Tabled(self.table(over), Constant(value.index))
         if isinstance(value, EnumerateIterator):
@@ -219,10 +222,20 @@ class Calling(Computing):
         return Table(tuple(made), len(rows), is_flat)
 
     def looked_up(self, sequence: Value, key: Value) -> Value | None:
-        """An item of a constant sequence at a place that is known when the program runs; None for other things."""
+        """An item of a constant sequence, or of a list that a loop has filled, at a place that is known when the
+        program runs; None for other things."""
+        found = sequence.looked_at
+        if isinstance(found, GrownList) and found.arrays is None:
+            item = self.item(self._rows_of(found), key.real(self.tracer))
+            return item if found.number is None else self.number(found.number.__name__, item)
         if not isinstance(sequence, TupleValue | ListValue) or not isinstance(key, InsideNumber | InsideScalar):
             return None
         return self.row(self.table(sequence), key)
+
+    def _rows_of(self, found: GrownList) -> InsideArray:
+        array = self.inside(found.array)
+        assert isinstance(array, InsideArray)
+        return array
 
     def row(self, table: Table, place: Value) -> Value:
         values = [self.number(kind, self.item(array, place)) for array, kind in table.columns]
@@ -327,6 +340,8 @@ def _len(inside: Calling, value: Value) -> Value:
         return value.size(inside.tracer, 0)
     if isinstance(value, GrowingList):
         return value.count
+    if isinstance(value, GrownList):
+        return inside._rows_of(value).size(inside.tracer, 0)
     raise GraphBreak(f"len of {value.describe()} inside a loop", "call")
 
 

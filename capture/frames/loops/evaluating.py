@@ -436,9 +436,21 @@ class Inside(Calling):
         """``list.append`` of a list that the program has."""
         growing.append(self, owner, value)
 
+    def item_of_list(self, owner: GrowingList, key: Value) -> Value:
+        return growing.item(self, owner, key)
+
+    def store_item_of_list(self, owner: GrowingList, key: Value, value: Value) -> None:
+        growing.store_item(self, owner, key, value)
+
     def learn(self, owner: ListValue, value: Value) -> None:
         """``list.append`` of another list: it is to become one of the program's."""
         growing.learn(self, owner, value)
+
+    def learn_filled(self, owner: Value, key: Value, value: Value) -> None:
+        """``owner[key] = value``: so is a list from before the loop of whose places only the program knows which."""
+        found = owner.looked_at
+        if isinstance(found, ListValue) and isinstance(key.real(self.tracer), InsideNumber | InsideScalar):
+            growing.learn(self, found, value)
 
     # calls --------------------------------------------------------------------------------------------------------
     def run_frame(self, frame: Frame) -> Value:

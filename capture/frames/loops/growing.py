@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.frames.breaks import GraphBreak
-from capture.frames.loops.values import GrowingList, GrowingType, InsideArray, Stream, trips_of
+from capture.frames.loops.values import GrowingList, GrowingType, InsideArray, InsideNumber, Stream, trips_of
 from capture.frames.rebuild import every_part
 from capture.frames.values.base import Value
 from capture.frames.values.constants import Constant
@@ -159,6 +159,39 @@ def append(inside: Inside, owner: GrowingList, value: Value) -> None:
         inside.step("store_at", buffer.node, (place,), inside.arg(stored), type=None)
     longer = GrowingList(owner.type, buffer, inside.number("+", owner.count, Constant(1), wraps=True))
     _replace(inside, owner, longer)
+
+
+def item(inside: Inside, owner: GrowingList, key: Value) -> Value:
+    """``list[key]``, of a number or scalar."""
+    return of_kind(inside, owner.type.item, inside.element(owner.buffer, (_place(inside, owner, key),)))
+
+
+def of_kind(inside: Inside, kind: Any, element: Value) -> Value:
+    """An element of the array of a list's items as the item that it is."""
+    return inside.number(kind.python.__name__, element) if isinstance(kind, NumberType) else element
+
+
+def store_item(inside: Inside, owner: GrowingList, key: Value, value: Value) -> None:
+    """``list[key] = value`` of a number or scalar of the items' kind."""
+    place, found = _place(inside, owner, key), value.real(inside.tracer)
+    if _item_kind(inside, found) != owner.type.item:
+        raise GraphBreak("items of several kinds are put into a list in a loop", "loop")
+    inside.step("store_at", owner.buffer.node, (place,), inside.arg(found), type=None)
+
+
+def _place(inside: Inside, owner: GrowingList, key: Value) -> Any:
+    """Where an item is; the program leaves where there is none."""
+    if isinstance(owner.type.item, RankedType):
+        raise GraphBreak("an array in a list is asked for in a loop in which it grows", "loop")
+    index = key.real(inside.tracer)
+    is_known = isinstance(index, Constant) and type(index.value) is int
+    if not is_known and not (isinstance(index, InsideNumber) and index.python is int):
+        raise GraphBreak("an item of a list that grows in a loop, at what is no int", "loop")
+    below = inside.number("<", index, Constant(0))
+    place = inside.selected(below, inside.number("+", owner.count, index), index)
+    inside.leave_if(inside.arg(inside.number("<", place, Constant(0))))
+    inside.leave_if(inside.arg(inside.number(">=", place, owner.count)))
+    return inside.arg(place)
 
 
 def _require_shape(inside: Inside, owner: GrowingList, item: InsideArray) -> None:
@@ -311,3 +344,22 @@ def require_own_items(
                     raise GraphBreak("an array in a list is written in a loop", "loop")
         if any(not owners.isdisjoint(roots.get(value, ())) for value in results):
             raise GraphBreak("an array in a list has another name behind a loop", "loop")
+
+
+def are_distinct(inside: Inside, number: int) -> bool:
+    """Whether no two items of a list of arrays are one object: each is appended once, in the round that makes it."""
+    items = [each for each in inside.appended if each.number == number]
+    nodes = [each.item for each in items]
+    return len(set(nodes)) == len(nodes) and all(
+        each.item.kind != "parameter"
+        and each.item.target not in VIEWS
+        and _is_made_in(inside, each.item, each.heads)
+        and sum(each.item is other.item for other in inside.appended) == 1
+        for each in items
+    )
+
+
+def _is_made_in(inside: Inside, item: Node, heads: tuple[OpenBlock, ...]) -> bool:
+    """Whether a step stands in the innermost of the loops: behind its head, which control passes before each round."""
+    made = next(number for number, block in enumerate(inside.blocks) if item in block.steps)
+    return not heads or made > max(inside.blocks.index(head) for head in heads)

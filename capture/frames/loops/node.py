@@ -36,7 +36,7 @@ from capture.frames.values.arrays import ArrayValue, GraphValue, graph_value
 from capture.frames.values.base import NeedsNative, Value
 from capture.frames.values.constants import Constant
 from capture.frames.values.containers import TupleValue
-from capture.frames.values.grown import GrownList, Left
+from capture.frames.values.grown import Arrays, GrownList, Left
 from capture.frames.values.numbers import Specialise, settled
 from capture.frames.values.results import ChosenValue, ComputedNumber, computed
 from capture.ir import op as ops
@@ -483,7 +483,9 @@ class _Results:
             left = Left(loop_at(self.place), lambda reason: record.__setitem__(self.place, reason))
             array = self._array(found.rows, self._counted(found))
             assert isinstance(array, ArrayValue)
-            known = self.lists[found.rows] = GrownList(array, python, isinstance(item, RankedType), left)
+            is_of_arrays = isinstance(item, RankedType)
+            arrays = Arrays(growing.are_distinct(self.inside, found.type.number)) if is_of_arrays else None
+            known = self.lists[found.rows] = GrownList(array, python, arrays, left)
         return known
 
     def _counted(self, found: Grown) -> Node:

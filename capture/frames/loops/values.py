@@ -154,6 +154,12 @@ class GrowingList(Value):
         _inside(tracer).append(self, args[0])
         return Constant(None)
 
+    def item(self, tracer: Tracer, key: Value) -> Value:
+        return _inside(tracer).item_of_list(self, key)
+
+    def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
+        _inside(tracer).store_item_of_list(self, key, value)
+
     def truth(self, tracer: Tracer) -> bool:
         raise GraphBreak("a decision on a list that grows in a loop", "branch")
 
@@ -315,26 +321,28 @@ class Counting(Stream):
 
 
 class Rows(Stream):
-    """Over the first axis of an array."""
+    """Over the first axis of an array; ``number`` is what its elements are where they are the items of a list."""
 
-    __slots__ = ("array", "place")
+    __slots__ = ("array", "number", "place")
 
-    def __init__(self, array: InsideArray, place: Value | None = None) -> None:
+    def __init__(self, array: InsideArray, place: Value | None = None, number: type | None = None) -> None:
         super().__init__()
-        self.array, self.place = array, Constant(0) if place is None else place
+        self.array, self.place, self.number = array, Constant(0) if place is None else place, number
 
     @property
     def parts(self) -> tuple[Value, ...]:
         return (self.place,)
 
     def at(self, parts: Sequence[Value]) -> Stream:
-        return Rows(self.array, parts[0])
+        return Rows(self.array, parts[0], self.number)
 
     def more(self, inside: Inside) -> Value:
         return inside.binary("<", self.place, self.array.size(inside.tracer, 0))
 
     def take(self, inside: Inside) -> tuple[Value, Stream]:
-        return inside.item(self.array, self.place), Rows(self.array, inside.advanced(self.place, 1))
+        item = inside.item(self.array, self.place)
+        following = Rows(self.array, inside.advanced(self.place, 1), self.number)
+        return item if self.number is None else inside.number(self.number.__name__, item), following
 
 
 class Enumerating(Stream):

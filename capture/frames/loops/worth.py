@@ -15,6 +15,7 @@ from capture.frames.values.arrays import ArrayValue, ScalarValue
 from capture.frames.values.base import Value
 from capture.frames.values.binding import is_generator
 from capture.frames.values.constants import Constant
+from capture.frames.values.grown import GrownList
 from capture.frames.values.iterators import EnumerateIterator, SequenceIterator, ZipIterator
 from capture.frames.values.ranges import OpenRangeIterator
 from capture.frames.values.results import ComputedNumber
@@ -140,6 +141,7 @@ def _rounds(iterator: Value) -> int | None:
         over = iterator.over.looked_at
         if isinstance(over, Constant) and type(over.value) is range:
             return len(over.value) - iterator.index
+        over = over.array if isinstance(over, GrownList) else over
         if isinstance(over, ArrayValue) and over.type.shape:
             size = over.type.shape[0]
             return (size if isinstance(size, int) else FEW + 1) - iterator.index

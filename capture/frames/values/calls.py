@@ -77,15 +77,13 @@ def call_op(
         return tracer.inside.call_op(op, args, kwargs, instead)
     args = [arg.real(tracer) for arg in args]
     kwargs = {name: arg.real(tracer) for name, arg in kwargs.items()}
-    made, args = as_arrays(tracer, op, args, kwargs)
-    if made is not op:
-        op, kwargs = made, {}
+    op, args, kwargs = as_arrays(tracer, op, args, kwargs)
     if op is None:
         return call_numpy(tracer, instead, args, kwargs)
 
     def compute() -> Value:
         with tracer.graph.within(place_of_call(instead)):
-            return _call_record(tracer, op, args, kwargs)
+            return _call_record(tracer, op, args, dict(kwargs))
 
     return first_of(tracer, compute, lambda: call_numpy(tracer, instead, args, kwargs))
 
