@@ -101,8 +101,10 @@ FORMS = [  # shapes and layouts of operands; functions
     (((16, 9), "rows"), ((9, 24), "turned"), ["block"]),
     (((16, 20), "turned"), ((20, 24), "turned"), ["block"]),
     (((16, 20), "rows"), ((20, 24), "backward"), ["block"]),
-    (((16, 32), "turned"), ((32, 300), "rows"), ["block", "panels"]),
-    (((16, 32), "rows"), ((32, 256), "rows"), ["panels"]),
+    (((16, 300), "turned"), ((300, 300), "rows"), ["block", "panels"]),
+    (((16, 300), "rows"), ((300, 256), "rows"), ["panels"]),
+    (((16, 300), "rows"), ((300, 256), "turned"), ["panels"]),
+    (((16, 300), "rows"), ((300, 260), "turned"), ["dots", "panels"]),
     (((16, 20), "rows"), ((20, 24), "turned"), ["dots"]),
     (((20,), "rows"), ((20, 24), "rows"), ["block"]),
     (((20,), "rows"), ((20, 24), "turned"), ["dots"]),
@@ -135,18 +137,18 @@ def test_registers_of_all_sizes(dtype, simd):
             raise
 
 
-@pytest.mark.parametrize("lanes", (2, 4, 8, 16))
+@pytest.mark.parametrize("lanes, width", ((2, 2), (4, 2), (8, 2), (8, 4), (16, 4)))
 @pytest.mark.parametrize("columns", range(1, 140))
-def test_panels_are_all_columns(columns, lanes):
+def test_panels_are_all_columns(columns, lanes, width):
     seen = set()
-    for count, panel in panels_of(columns, lanes, 2):
-        width = 1 if panel.part == ONE else lanes >> PARTS.index(panel.part)
+    for count, panel in panels_of(columns, lanes, width, 2):
+        size = 1 if panel.part == ONE else lanes >> PARTS.index(panel.part)
         for turn in range(count):
-            starts = [width * vector for vector in range(panel.vectors - 1)] + [int(panel.last)]
+            starts = [size * vector for vector in range(panel.vectors - 1)] + [int(panel.last)]
             for start in starts:
-                begin = int(panel.at) + turn * 4 * lanes + start
-                assert begin >= 0 and begin + width <= columns
-                seen.update(range(begin, begin + width))
+                begin = int(panel.at) + turn * width * lanes + start
+                assert begin >= 0 and begin + size <= columns
+                seen.update(range(begin, begin + size))
     assert seen == set(range(columns))
 
 
@@ -177,7 +179,7 @@ def by_vectors(x, w, n):
 @pytest.mark.parametrize("function", (by_rows, by_turned_rows, by_vectors))
 def test_open_sizes(function, dtype):
     run = captured(function, backend=staying(inductor), dynamic=True)
-    shapes = [(5, 6, 7), (16, 20, 40), (29, 33, 70), (1, 4, 5), (4, 17, 16), (13, 70, 3), (2, 3, 64)]
+    shapes = [(5, 6, 7), (16, 20, 40), (40, 33, 140), (20, 300, 150), (1, 4, 5), (4, 17, 16), (13, 70, 3), (2, 3, 64)]
     for rows, inner, columns in shapes:
         x = some(rows, inner, dtype=dtype)
         w = some(columns, rows, dtype=dtype) if function is by_turned_rows else some(inner, columns, dtype=dtype)

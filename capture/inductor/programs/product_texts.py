@@ -19,11 +19,16 @@ from collections.abc import Mapping
 SIZES: Mapping[str, int] = {"f32": 4, "f64": 8}
 """Elements that the functions are for, and their bytes."""
 
+_INTEGERS = {"f32": "i32", "f64": "i64"}
+
 PARTS = ("whole", "half", "quarter", "eighth")
 """Vectors as large as registers, and those that narrower matrices take."""
 
 ONE = "one"
 """Instead of a vector a single element."""
+
+HEIGHT, TALL = 4, 6
+"""Rows of blocks; of panels there are enough for taller ones."""
 
 STRANDS = {(4, 1): 2, (1, 4): 2, (1, 3): 2, (1, 2): 4, (1, 1): 4}
 """Sums side by side that are added at the end: of too few, each waits for itself."""
@@ -56,9 +61,8 @@ static __attribute__((noinline, optimize("O2,fp-contract=fast"))) {T} dot_{T}(co
 }
 """
 
-DOTS = """\
-/* The products of rows, ``step`` apart, and a vector: four rows at a time read that once. */
-typedef {I} {T}_bits __attribute__((vector_size(32)));
+_FOUR = """\
+/* Four elements, and four of those of two such. */
 typedef {T} {T}_four __attribute__((vector_size(4 * sizeof({T})), aligned(sizeof({T}))));
 typedef {I} {T}_places __attribute__((vector_size(4 * sizeof({T}))));
 
@@ -67,6 +71,12 @@ typedef {I} {T}_places __attribute__((vector_size(4 * sizeof({T}))));
 #else
 #define PICK_{T}(a, b, i, j, k, l) __builtin_shuffle(a, b, ({T}_places){i, j, k, l})
 #endif
+"""
+
+DOTS = """\
+/* The products of rows, ``step`` apart, and a vector: four rows at a time read that once. */
+typedef {I} {T}_bits __attribute__((vector_size(32)));
+typedef {I} {T}_unaligned __attribute__((vector_size(32), aligned(sizeof({T}))));
 
 static __attribute__((noinline, optimize("O2,fp-contract=fast"))) void dots_{T}(
     {T} *restrict to, const {T} *a, i64 step, const {T} *b, i64 rows, i64 count)
@@ -87,11 +97,11 @@ static __attribute__((noinline, optimize("O2,fp-contract=fast"))) void dots_{T}(
         if (at < count && count >= WIDTH) { /* the last ones of a vector that ends where the rows do */
             const {T}_bits left = lanes >= ({I})(WIDTH - (count - at));
             at = count - WIDTH;
-            const {T}_vector y = ({T}_vector)(*(const {T}_loaded *)(b + at) & left);
-            sum_0 += ({T}_vector)(*(const {T}_loaded *)(a + at) & left) * y;
-            sum_1 += ({T}_vector)(*(const {T}_loaded *)(a + step + at) & left) * y;
-            sum_2 += ({T}_vector)(*(const {T}_loaded *)(a + 2 * step + at) & left) * y;
-            sum_3 += ({T}_vector)(*(const {T}_loaded *)(a + 3 * step + at) & left) * y;
+            const {T}_vector y = ({T}_vector)(*(const {T}_unaligned *)(b + at) & left);
+            sum_0 += ({T}_vector)(*(const {T}_unaligned *)(a + at) & left) * y;
+            sum_1 += ({T}_vector)(*(const {T}_unaligned *)(a + step + at) & left) * y;
+            sum_2 += ({T}_vector)(*(const {T}_unaligned *)(a + 2 * step + at) & left) * y;
+            sum_3 += ({T}_vector)(*(const {T}_unaligned *)(a + 3 * step + at) & left) * y;
             at = count;
         }
         const {T}_four four_0 = {four_0}, four_1 = {four_1}, four_2 = {four_2}, four_3 = {four_3};
@@ -113,8 +123,8 @@ NEAR = 16384
 _PANELS = """\
 /* Columns of a product of many rows, {wide} at a time, and places, {depth} at a time: the numbers of ``b`` that all
  * rows are multiplied by are copied to where they lie side by side and near. */
-static __attribute__((noinline, optimize("O2"))) void panels_{T}(
-    {T} *restrict to, i64 to_row, const {T} *a, i64 a_row, i64 a_place, const {T} *b, i64 b_place,
+static __attribute__((noinline, optimize("O2"))) void {name}(
+    {T} *restrict to, i64 to_row, const {T} *a, i64 a_row, i64 a_place, const {T} *b, i64 b_step,
     i64 rows, i64 columns, i64 inner)
 {
     enum { LANES = sizeof({T}_whole) / sizeof({T}), WIDE = {wide}, DEPTH = {depth} };
@@ -122,19 +132,49 @@ static __attribute__((noinline, optimize("O2"))) void panels_{T}(
     for (i64 column = 0; column < columns; column += WIDE)
         for (i64 first = 0; first < inner; first += DEPTH) {
             const i64 depth = MINIMUM(DEPTH, inner - first);
+{copying}            const {T} *from = a + first * a_place;
+            {T} *into = to + column;
+            i64 row = 0;
+            for (; row + {tall} <= rows; row += {tall}, from += {tall} * a_row, into += {tall} * to_row)
+                {more}(into, to_row, from, a_row, a_place, near, WIDE, WIDE - LANES, depth, first > 0);
+            if (row + {height} <= rows) {
+                {fewer}(into, to_row, from, a_row, a_place, near, WIDE, WIDE - LANES, depth, first > 0);
+                row += {height}, from += {height} * a_row, into += {height} * to_row;
+            }
+            for (; row < rows; row++, from += a_row, into += to_row)
+                {single}(into, to_row, from, a_row, a_place, near, WIDE, WIDE - LANES, depth, first > 0);
+        }
+}
+"""
+
+_COPYING = """\
             for (i64 place = 0; place < depth; place++)
                 EACH (int at = 0; at < WIDE; at += LANES)
                     *({T}_whole *)(near + place * WIDE + at) =
-                        *(const {T}_whole *)(b + (first + place) * b_place + column + at);
-            const {T} *from = a + first * a_place;
-            {T} *into = to + column;
-            i64 row = 0;
-            for (; row + {height} <= rows; row += {height}, from += {height} * a_row, into += {height} * to_row)
-                {more_4}(into, to_row, from, a_row, a_place, near, WIDE, WIDE - LANES, depth, first > 0);
-            for (; row < rows; row++, from += a_row, into += to_row)
-                {more_1}(into, to_row, from, a_row, a_place, near, WIDE, WIDE - LANES, depth, first > 0);
-        }
-}
+                        *(const {T}_whole *)(b + (first + place) * b_step + column + at);
+"""
+
+_TURNING = """\
+            for (i64 at = 0; at < WIDE; at += 4) { /* four by four */
+                const {T} *line = b + (column + at) * b_step + first;
+                {T} *turned = near + at;
+                i64 place = 0;
+                for (; place + 4 <= depth; place += 4, turned += 4 * WIDE) {
+                    const {T}_four a = *(const {T}_four *)(line + place);
+                    const {T}_four b = *(const {T}_four *)(line + b_step + place);
+                    const {T}_four c = *(const {T}_four *)(line + 2 * b_step + place);
+                    const {T}_four d = *(const {T}_four *)(line + 3 * b_step + place);
+                    const {T}_four ab = PICK_{T}(a, b, 0, 4, 1, 5), ab_2 = PICK_{T}(a, b, 2, 6, 3, 7);
+                    const {T}_four cd = PICK_{T}(c, d, 0, 4, 1, 5), cd_2 = PICK_{T}(c, d, 2, 6, 3, 7);
+                    *({T}_four *)turned = PICK_{T}(ab, cd, 0, 1, 4, 5);
+                    *({T}_four *)(turned + WIDE) = PICK_{T}(ab, cd, 2, 3, 6, 7);
+                    *({T}_four *)(turned + 2 * WIDE) = PICK_{T}(ab_2, cd_2, 0, 1, 4, 5);
+                    *({T}_four *)(turned + 3 * WIDE) = PICK_{T}(ab_2, cd_2, 2, 3, 6, 7);
+                }
+                for (; place < depth; place++, turned += WIDE)
+                    for (int k = 0; k < 4; k++)
+                        turned[k] = line[k * b_step + place];
+            }
 """
 
 _VECTOR = "typedef {T} {name} __attribute__((vector_size({bytes}), aligned(sizeof({T}))));\n"
@@ -196,18 +236,19 @@ def dot_texts(ctype: str) -> dict[str, str]:
     return {f"1_dot_{ctype}": DOT.replace("{T}", ctype)}
 
 
+def four_texts(ctype: str) -> dict[str, str]:
+    return {f"1_four_{ctype}": _FOUR.replace("{T}", ctype).replace("{I}", _INTEGERS[ctype])}
+
+
 def dots_texts(ctype: str) -> dict[str, str]:
-    lanes, integer = 32 // SIZES[ctype], {"f32": "i32", "f64": "i64"}[ctype]
+    lanes = 32 // SIZES[ctype]
     text = DOTS.replace("{numbers}", ", ".join(map(str, range(lanes))))
     for number in range(4):
         name = f"sum_{number}"
         halves = f"(({{T}}_four *)&{name})[0] + (({{T}}_four *)&{name})[1]"
         text = text.replace(f"{{four_{number}}}", halves if lanes == 8 else f"({{T}}_four){name}")
-    text = text.replace("const {T}_loaded", "const {T}_unaligned")
-    loaded = "typedef {I} {T}_unaligned __attribute__((vector_size(32), aligned(sizeof({T}))));\n"
-    head, end = text.split("typedef {T} {T}_four", 1)
-    text = f"{head}{loaded}typedef {{T}} {{T}}_four{end}"
-    return {**dot_texts(ctype), f"2_dots_{ctype}": text.replace("{T}", ctype).replace("{I}", integer)}
+    text = text.replace("{T}", ctype).replace("{I}", _INTEGERS[ctype])
+    return {**dot_texts(ctype), **four_texts(ctype), f"2_dots_{ctype}": text}
 
 
 def block_name(ctype: str, part: str, rows: int, vectors: int, adds: bool = False) -> str:
@@ -231,15 +272,32 @@ def block_texts(
     return texts
 
 
-def panels_texts(ctype: str, height: int, width: int, register: int) -> dict[str, str]:
-    """The function of panels, with those that it calls."""
-    depth, wide = NEAR // (width * register), width * register // SIZES[ctype]
-    names = {f"more_{rows}": block_name(ctype, PARTS[0], rows, width, adds=True) for rows in (height, 1)}
-    words = {"T": ctype, "height": height, "wide": wide, "depth": depth, **names}
-    texts = {f"3_panels_{ctype}": _with(_PANELS, words)}
-    for rows in (height, 1):
+def panels_texts(ctype: str, register: int, turned: bool) -> dict[str, str]:
+    """The function of panels, with those that it calls. ``turned``: the operand's columns are neighbours in memory."""
+    width, name = width_of(register), panels_name(ctype, turned)
+    heights = {"more": TALL, "fewer": HEIGHT, "single": 1}
+    names = {word: block_name(ctype, PARTS[0], rows, width, adds=True) for word, rows in heights.items()}
+    sizes = {"tall": TALL, "height": HEIGHT, "wide": width * register // SIZES[ctype], "depth": depth_of(register)}
+    text = _PANELS.replace("{copying}", _TURNING if turned else _COPYING)
+    texts = {f"3_{name}": _with(text, {"name": name, "T": ctype, **sizes, **names})}
+    texts |= four_texts(ctype) if turned else {}
+    for rows in heights.values():
         texts |= block_texts(ctype, PARTS[0], rows, width, register, adds=True)
     return texts
+
+
+def panels_name(ctype: str, turned: bool) -> str:
+    return f"panels_{ctype}{'_turned' if turned else ''}"
+
+
+def width_of(register: int) -> int:
+    """Vectors of a block's row: processors with vectors of 64 bytes have 32 of them, others 16."""
+    return 4 if register == 64 else 2
+
+
+def depth_of(register: int) -> int:
+    """The places of a panel."""
+    return NEAR // (width_of(register) * register)
 
 
 def _with(text: str, words: Mapping[str, object]) -> str:

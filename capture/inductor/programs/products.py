@@ -23,14 +23,19 @@ from capture.errors import BackendError
 from capture.inductor.programs.function import Function
 from capture.inductor.programs.memory import make
 from capture.inductor.programs.product_texts import (
+    HEIGHT,
     ONE,
     PARTS,
     SIZES,
+    TALL,
     block_name,
     block_texts,
+    depth_of,
     dot_texts,
     dots_texts,
+    panels_name,
     panels_texts,
+    width_of,
 )
 from capture.inductor.programs.sharing import Share, close_region, open_region
 from capture.inductor.programs.values import Array, grouped
@@ -51,11 +56,14 @@ PRODUCT_TIME = 0.15
 BLOCK_TIME = 0.4
 """Nanoseconds that the products of a vector are taken for."""
 
-HEIGHT, WIDTH = 4, 4
-"""Rows and vectors of the largest block: sums enough for a processor not to wait for them, and registers for all."""
+GRAIN = HEIGHT * TALL // 2
+"""Rows that stay together where threads share them, as they would be without: blocks of both heights end there."""
 
-MANY, DEEP = 16, 32
-"""Rows and places of a product from which on panels of the right operand are worth copying."""
+MANY = 16
+"""Rows of a product from which on panels of the right operand are worth copying."""
+
+TURNED = 32
+"""Places of a product from which on turning panels is worth it."""
 
 TINY = 64
 """Products in all, below which a call takes longer than they do."""
@@ -91,7 +99,7 @@ class Panel:
     last: str
 
 
-def panels_of(columns: int, lanes: int, least: int) -> Iterator[tuple[int, Panel]]:
+def panels_of(columns: int, lanes: int, width: int, least: int) -> Iterator[tuple[int, Panel]]:
     """How often, one behind the other, and what: all columns of a matrix, with vectors of up to so many lanes."""
     part = 0
     while lanes > max(columns, least):
@@ -99,10 +107,10 @@ def panels_of(columns: int, lanes: int, least: int) -> Iterator[tuple[int, Panel
     if lanes > columns:
         yield 1, Panel("0", ONE, 1, "0")
         return
-    wide = WIDTH * lanes
+    wide = width * lanes
     whole, left = columns // wide, -(-(columns % wide) // lanes)
     if whole:
-        yield whole, Panel("0", PARTS[part], WIDTH, str(wide - lanes))
+        yield whole, Panel("0", PARTS[part], width, str(wide - lanes))
     if left:
         at = whole * wide
         yield 1, Panel(str(at), PARTS[part], left, str(columns - lanes - at))
@@ -114,6 +122,7 @@ class _Product:
     def __init__(self, function: Function, left: Array, right: Array, inner: str) -> None:
         self.function, self.left, self.right, self.inner = function, left, right, inner
         self.ctype = C_TYPES[left.dtype]
+        self.width = width_of(function.unit.vector_bytes)
         self.rows = left.sizes[0] if len(left.sizes) == 2 else ""
         self.columns = right.sizes[1] if len(right.sizes) == 2 else ""
 
@@ -219,9 +228,9 @@ class _Product:
     def by_blocks(self, target: Array) -> None:
         """Blocks of results in registers: four rows at a time, then those that are left."""
         lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        with self.part_of_rows(BLOCK_TIME / lanes, HEIGHT, (self.columns, self.inner)) as (begin, end):
+        with self.part_of_rows(BLOCK_TIME / lanes, GRAIN, (self.columns, self.inner)) as (begin, end):
             if self.columns.isdigit():
-                for count, panel in panels_of(int(self.columns), lanes, 2):
+                for count, panel in panels_of(int(self.columns), lanes, self.width, 2):
                     self.panels(target, panel, count, begin, end)
             else:
                 self.open_panels(target, lanes, begin, end)
@@ -230,9 +239,9 @@ class _Product:
     def panels(self, target: Array, panel: Panel, count: int, begin: str, end: str) -> None:
         """Panels of the widest kind from the first column on, or a single one."""
         lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        columns, wide = str(count * WIDTH * lanes), Panel("0", PARTS[0], WIDTH, str((WIDTH - 1) * lanes))
+        columns, wide = str(count * self.width * lanes), Panel("0", PARTS[0], self.width, str((self.width - 1) * lanes))
         if panel == wide:
-            with self.brought_near(target, columns, begin, end), self.loop("column", columns, step=WIDTH * lanes):
+            with self.brought_near(target, columns, begin, end), self.loop("column", columns, step=self.width * lanes):
                 self.panel(target, replace(panel, at="column"), begin, end)
         else:
             self.panel(target, panel, begin, end)
@@ -240,38 +249,38 @@ class _Product:
     @contextmanager
     def brought_near(self, target: Array, columns: str, begin: str, end: str) -> Iterator[None]:
         """Many rows of wide panels; what the block is about stands for fewer, or not at all."""
-        lines, mark = self.function.lines, len(self.function.lines.lines)
-        if not (_may_be(self.rows, MANY) and _may_be(self.inner, DEEP)):
+        deep = depth_of(self.function.unit.vector_bytes) + 1
+        if not (_may_be(self.rows, MANY) and _may_be(self.inner, deep)):
             yield
             return
-        self.help(panels_texts(self.ctype, HEIGHT, WIDTH, self.function.unit.vector_bytes))
-        arguments = [
-            f"&{target.element([begin, '0'])}", target.strides[0], f"&{self.a(begin, '0')}", self.left.strides[0],
-            self.left.strides[1], self.right.pointer, self.right.strides[0], f"{end} - {begin}", columns, self.inner,
-        ]  # fmt: skip
-        call = f"panels_{self.ctype}({', '.join(arguments)});"
-        tests = [
-            f"{size} >= {least}" for size, least in ((self.rows, MANY), (self.inner, DEEP)) if not size.isdigit()
-        ]
-        if not tests:
-            lines.add(call)
-            mark = len(lines.lines)
-            yield
-            del lines.lines[mark:]
-            return
-        with lines.block(f"if ({' && '.join(tests)})"):
-            lines.add(call)
+        lines = self.function.lines
+        tests = [f"{size} >= {least}" for size, least in ((self.rows, MANY), (self.inner, deep)) if not size.isdigit()]
+        with lines.block(f"if ({' && '.join(tests)})" if tests else ""):
+            self.near_panels(target, columns, begin, end, False)
+        mark = len(lines.lines)
         with lines.block("else"):
             yield
+        if not tests:
+            del lines.lines[mark:]
+
+    def near_panels(self, target: Array, columns: str, begin: str, end: str, turned: bool) -> None:
+        """Columns from the first one on, a number of whole panels."""
+        self.help(panels_texts(self.ctype, self.function.unit.vector_bytes, turned))
+        arguments = [
+            f"&{target.element([begin, '0'])}", target.strides[0], f"&{self.a(begin, '0')}", self.left.strides[0],
+            self.left.strides[1], self.right.pointer, self.right.strides[1 if turned else 0],
+            f"{end} - {begin}", columns, self.inner,
+        ]  # fmt: skip
+        self.function.lines.add(f"{panels_name(self.ctype, turned)}({', '.join(arguments)});")
 
     def open_panels(self, target: Array, lanes: int, begin: str, end: str) -> None:
         """Columns whose number is open: wide panels, then single vectors; fewer than those have are left to loops."""
         lines, columns = self.function.lines, self.columns
-        whole, wide = PARTS[0], WIDTH * lanes
+        whole, wide = PARTS[0], self.width * lanes
         with lines.block(f"if ({columns} >= {lanes})"):
             lines.add(f"const i64 wide = {columns} / {wide} * {wide};")
             with self.brought_near(target, "wide", begin, end), self.loop("column", "wide", step=wide):
-                self.panel(target, Panel("column", whole, WIDTH, str(wide - lanes)), begin, end)
+                self.panel(target, Panel("column", whole, self.width, str(wide - lanes)), begin, end)
             with self.loop("column", columns, "wide", lanes):
                 lines.add(f"const i64 at = MINIMUM(column, {columns} - {lanes});")
                 self.panel(target, Panel("at", whole, 1, "0"), begin, end)
@@ -326,10 +335,7 @@ class _Product:
     def dots(self, target: Array) -> None:
         self.help(dots_texts(self.ctype))
         if self.columns:
-            with self.each_row():
-                first = target.element(["row", "0"] if self.rows else ["0"])
-                arguments = f"{self.right.pointer}, {self.right.strides[1]}, &{self.a('row', '0')}"
-                self.function.lines.add(f"dots_{self.ctype}(&{first}, {arguments}, {self.columns}, {self.inner});")
+            self.dots_of_columns(target)
         else:
             with self.part_of_rows(PRODUCT_TIME, HEIGHT, (self.inner,)) as (begin, end):
                 step = self.left.strides[0]
@@ -337,6 +343,37 @@ class _Product:
                 arguments = f"{to}, {first}, {step}, {self.right.pointer}, {end} - {begin}, {self.inner}"
                 self.function.lines.add(f"dots_{self.ctype}({arguments});")
         self.spend(self.inner, self.columns, self.rows)
+
+    def dots_of_columns(self, target: Array) -> None:
+        """Of each row; of many rows only what is left of turned panels."""
+        lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
+        sizes = (self.rows, MANY), (self.inner, TURNED), (self.columns, self.width * lanes)
+        if not all(_may_be(size, least) for size, least in sizes):
+            with self.each_row():
+                self.row_of_dots(target, "0")
+            return
+        lines, wide = self.function.lines, self.width * lanes
+        tests = [f"{size} >= {least}" for size, least in sizes if not size.isdigit()]
+        others = self.columns, self.inner
+        with self.part_of_rows(BLOCK_TIME / lanes, GRAIN, others) as (begin, end), lines.block():
+            if tests:
+                lines.add(f"const i64 whole = {' && '.join(tests)} ? {self.columns} / {wide} * {wide} : 0;")
+            else:
+                lines.add(f"const i64 whole = {int(self.columns) // wide * wide};")
+            lines.add("if (whole)")
+            lines.depth += 1
+            self.near_panels(target, "whole", begin, end, True)
+            lines.depth -= 1
+            if not (self.columns.isdigit() and int(self.columns) % wide == 0 and not tests):
+                with lines.block(f"if (whole < {self.columns})"), self.loop("row", end, begin):
+                    self.row_of_dots(target, "whole")
+
+    def row_of_dots(self, target: Array, column: str) -> None:
+        """The columns from here on of a row."""
+        first = target.element(["row", column] if self.rows else [column])
+        right = f"&{self.b('0', column)}, {self.right.strides[1]}"
+        count = self.columns if column == "0" else f"{self.columns} - {column}"
+        self.function.lines.add(f"dots_{self.ctype}(&{first}, {right}, &{self.a('row', '0')}, {count}, {self.inner});")
 
     def by_single_dots(self, target: Array) -> None:
         with self.each_row(), self.loop("column", self.columns or "1"):
