@@ -59,11 +59,9 @@ BLOCK_TIME = 0.4
 GRAIN = HEIGHT * TALL // 2
 """Rows that stay together where threads share them, as they would be without: blocks of both heights end there."""
 
-MANY = 16
-"""Rows of a product from which on panels of the right operand are worth copying."""
-
-TURNED = 32
-"""Places of a product from which on turning panels is worth it."""
+MANY, DEEP = 16, 32
+"""Rows and places of a product from which on panels of the right operand may be worth copying; of so many rows they are
+where places do not fit in one panel."""
 
 TINY = 64
 """Products in all, below which a call takes longer than they do."""
@@ -249,12 +247,15 @@ class _Product:
     @contextmanager
     def brought_near(self, target: Array, columns: str, begin: str, end: str) -> Iterator[None]:
         """Many rows of wide panels; what the block is about stands for fewer, or not at all."""
-        deep = depth_of(self.function.unit.vector_bytes) + 1
-        if not (_may_be(self.rows, MANY) and _may_be(self.inner, deep)):
+        least = MANY * depth_of(self.function.unit.vector_bytes)
+        sizes = (self.rows, MANY), (self.inner, DEEP)
+        is_known = self.rows.isdigit() and self.inner.isdigit()
+        if not all(_may_be(*size) for size in sizes) or (is_known and int(self.rows) * int(self.inner) <= least):
             yield
             return
         lines = self.function.lines
-        tests = [f"{size} >= {least}" for size, least in ((self.rows, MANY), (self.inner, deep)) if not size.isdigit()]
+        tests = [] if is_known else [f"{self.rows} * {self.inner} > {least}"]
+        tests += [f"{size} >= {bound}" for size, bound in sizes if not size.isdigit()]
         with lines.block(f"if ({' && '.join(tests)})" if tests else ""):
             self.near_panels(target, columns, begin, end, False)
         mark = len(lines.lines)
@@ -347,7 +348,7 @@ class _Product:
     def dots_of_columns(self, target: Array) -> None:
         """Of each row; of many rows only what is left of turned panels."""
         lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        sizes = (self.rows, MANY), (self.inner, TURNED), (self.columns, self.width * lanes)
+        sizes = (self.rows, MANY), (self.inner, DEEP), (self.columns, self.width * lanes)
         if not all(_may_be(size, least) for size, least in sizes):
             with self.each_row():
                 self.row_of_dots(target, "0")
