@@ -175,6 +175,16 @@ def singles(x, out):
     return out
 
 
+def tree(left, right, key, x, out):
+    """What no round changes, the first node, is no reason to wait."""
+    for i in range(x.shape[0]):
+        node = 0
+        while left[node] >= 0:
+            node = left[node] if x[i] < key[node] else right[node]
+        out[i] = key[node]
+    return out
+
+
 def integers(seed, high, *shape):
     return np.random.default_rng(seed).integers(0, high, shape)
 
@@ -197,6 +207,13 @@ LOOPS = {
     "filters_strided": (filters, lambda n: (rng().random((13, 2 * n)).T[::2], np.zeros((13, n)).T)),
     "in_its_place": (in_its_place, lambda n: (rng().random(n) * 20, 7.5)),
     "in_its_place_backwards": (in_its_place, lambda n: ((rng().random(n) * 20)[::-1], 7.5)),
+    "tree": (
+        tree,
+        lambda n: (
+            np.array([1, 3, 5, -1, -1, -1, -1]), np.array([2, 4, 6, -1, -1, -1, -1]),
+            np.array([0.5, 0.25, 0.75, 1.0, 2.0, 3.0, 4.0]), rng().random(n), np.zeros(n),
+        ),
+    ),
     "singles": (singles, lambda n: ((rng().random(n) * 9).astype("f4"), np.zeros(n, "f4"))),
     **{
         f"small_{dtype}": (
@@ -218,7 +235,7 @@ def test_lanes(name):
         assert run.graphs and run.breaks == [] and count() > 0
 
 
-@pytest.mark.parametrize("name", ("roots", "search", "newton", "nested", "filters", "every_other"))
+@pytest.mark.parametrize("name", ("roots", "search", "newton", "nested", "filters", "every_other", "tree"))
 def test_lanes_on_threads(name):
     function, arguments = LOOPS[name]
     with lanes_everywhere() as count, everything_shared(3) as shared:

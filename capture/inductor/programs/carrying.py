@@ -20,6 +20,7 @@ from typing import Any
 from capture.inductor.programs.choosing import Chosen
 from capture.inductor.programs.contents import Contents, Key, anything, key_of, stored_value
 from capture.inductor.programs.counting import find_counted, natural_loops
+from capture.inductor.programs.passing import passed_on, without_parameters
 from capture.inductor.programs.ranges import affine, find_dominators, is_int
 from capture.inductor.programs.repeating import with_others
 from capture.ir.graph import Node, map_nodes
@@ -68,8 +69,10 @@ def with_carried_elements(chosen: Chosen) -> Chosen:
     found = carrying.found
     if not found.same:
         return chosen
-    same = dict(found.same)
-    program = with_others(_with_parameters(chosen.program, found), same)
+    program = _with_parameters(chosen.program, found)
+    passed = passed_on(program, set(found.parameters.values()), found.value)
+    same = {**found.same, **passed}
+    program = with_others(without_parameters(program, passed), same)
     return Chosen(program, _renamed(chosen.supposed, same))
 
 

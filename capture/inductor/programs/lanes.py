@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 LANES = 4
 """Rounds at once: more of them do not fit in registers."""
-STRIP = 64
+STRIP = 16
 """Rounds after which all lanes are waited for: threads share out strips."""
 MOST_STEPS = 48
 """Steps of a round: they stand there once for each lane."""
