@@ -62,6 +62,7 @@ class Nest:
         self.elements = Elements(function)
         self.places = tuple("0" if size == "1" else function.fresh("i") for size in sizes)
         self.known: dict[tuple[Any, tuple[str, ...]], Value] = {}
+        self.depth = 0  # loops within loops of the nest are part of these, also in what they cost
 
     def value(self, argument: Any, places: Sequence[str] | None = None) -> Value:
         """The element of an operand (an array, a number, a literal) that meets the nest's element."""
@@ -98,6 +99,7 @@ class Nest:
         order = [axis for axis in order if self.sizes[axis] != "1"]
         vectors = len(order) - 1 - (apart and self.is_short(order))  # the loop of which vectors are made
         region = open_region(function, self.sizes, order, share)
+        self.depth += 1
         with ExitStack() as stack:
             for number, axis in enumerate(order):
                 innermost = number == len(order) - 1
@@ -120,7 +122,9 @@ class Nest:
             function.lines.lines.insert(mark, f"{indent}#pragma omp simd{found}")
         if region is not None:
             close_region(function, region, self.elements.suspect_name)
-        self.spend()
+        self.depth -= 1
+        if not self.depth:
+            self.spend()
 
     def is_short(self, order: Sequence[int]) -> bool:
         """Whether the innermost loop is of fewer elements than a vector, within a longer one: of points in space."""
