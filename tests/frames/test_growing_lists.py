@@ -571,6 +571,38 @@ def test_places_beyond_the_ends(does, index, backend):
         run(n)
 
 
+def extremes(x):
+    out = [float(v) for v in x[:, 0]]
+    return max(out), sum(out) / len(out), out
+
+
+def sorted_in_place(x):
+    out = []
+    for v in x[:, 0]:
+        if v > 0:
+            out.append(v)
+    out.sort()
+    return out, out[1:3], 3.0 in out
+
+
+def arrays_changed(x):
+    out = [row * 2 for row in x]
+    out[1] = out[0]
+    out.append(x)
+    return out
+
+
+@BACKENDS
+@pytest.mark.parametrize("function", [extremes, sorted_in_place, arrays_changed], ids=lambda each: each.__name__)
+def test_what_python_does_with_a_long_list(function, backend):
+    """The loop stays in the graph, which ends where Python takes the list."""
+    run = captured(function, backend=backend)
+    run(data(200))
+    assert nodes(run) == 1 and run.breaks and not run.record.loops
+    for n in (200, 150, 20, 1):
+        run(data(n))
+
+
 # Errors, warnings, leaks ---------------------------------------------------------------------------------------------
 @BACKENDS
 def test_errors(backend):

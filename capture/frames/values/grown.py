@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from capture.frames.breaks import GraphBreak
 from capture.frames.values.arrays import ArrayValue, graph_value
 from capture.frames.values.base import NeedsNative, NotConcrete, Value
 from capture.frames.values.constants import Constant
@@ -61,6 +62,15 @@ class GrownList(Value):
         self.left.note(f"{what} a list that grows is needed behind the loop")
         raise NeedsNative(self.left.loop, 1)
 
+    def _stop(self, tracer: Tracer, what: str) -> NoReturn:
+        """Python does it, with the list; where a graph without breaks may come of the loop, put there round by round,
+        the loop is left to that."""
+        count, settings = self.array.type.shape[0], tracer.settings
+        is_short = isinstance(count, int) and count <= settings.options.unroll_limit
+        if settings.fullgraph or is_short or (self.arrays is not None and not self.arrays.distinct):
+            self._leave(what)
+        raise GraphBreak(f"{what} a list that a loop has filled", "python")
+
     def python_type(self, tracer: Tracer) -> type:
         return list
 
@@ -68,14 +78,14 @@ class GrownList(Value):
         return tracer.sizes.value(self.array.type.shape[0])
 
     def attribute(self, tracer: Tracer, name: str) -> Value:
-        self._leave(f"{name!r} of")
+        self._stop(tracer, f"{name!r} of")
 
     def item(self, tracer: Tracer, key: Value) -> Value:
         """The first or last ones of numbers or scalars, where so many are sure to be there."""
         index = key.real(tracer)
         is_int = isinstance(index, Constant) and type(index.value) is int
         if self.arrays is not None or not is_int or not self._has(tracer, index.value):  # type: ignore[attr-defined]
-            self._leave("an item of")
+            self._stop(tracer, "an item of")
         found = tracer.call_op(ops.get("getitem"), (self.array, index), {})
         return found if self.number is None else tracer.call(tracer.constant(self.number), (found,), {})
 
@@ -88,31 +98,31 @@ class GrownList(Value):
         return known.facts.implied(le(least, count)) or known.tests(le(least, count))  # type: ignore[no-any-return]
 
     def store_item(self, tracer: Tracer, key: Value, value: Value) -> None:
-        self._leave("a place in")
+        self._stop(tracer, "a place in")
 
     def delete_item(self, tracer: Tracer, key: Value) -> None:
-        self._leave("a place in")
+        self._stop(tracer, "a place in")
 
     def iterate(self, tracer: Tracer) -> Value:
         """For another loop of the graph, which goes through the rows."""
         if self.arrays is not None and not self.arrays.distinct:
-            self._leave("an iterator of")
+            self._stop(tracer, "an iterator of")
         return tracer.iterator(self)
 
     def items(self, tracer: Tracer) -> tuple[Value, ...]:
-        self._leave("every item of")
+        self._stop(tracer, "every item of")
 
     def listed(self, tracer: Tracer) -> tuple[Value, ...]:
-        self._leave("every item of")
+        self._stop(tracer, "every item of")
 
     def contains(self, tracer: Tracer, item: Value) -> bool:
-        self._leave("every item of")
+        self._stop(tracer, "every item of")
 
     def length(self, tracer: Tracer) -> int:
-        self._leave("the length of")
+        self._stop(tracer, "the length of")
 
     def concrete(self, tracer: Tracer) -> Any:
-        self._leave("the value of")
+        self._stop(tracer, "the value of")
 
     def truth(self, tracer: Tracer) -> bool:
         self.require_items(tracer)
@@ -123,7 +133,7 @@ class GrownList(Value):
         tracer.graph.known.answer(le(1, self.array.type.shape[0]))
 
     def in_graph(self, tracer: Tracer) -> Any:
-        self._leave("an operation on")
+        self._stop(tracer, "an operation on")
 
     def require_rebuildable(self) -> None:
         if self.arrays is not None and not self.arrays.distinct:
