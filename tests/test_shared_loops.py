@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import capture
-from capture import backends
+from capture import backends, config
 from capture.inductor import _executor
 from capture.inductor.programs import sharing
 from tests.helpers import captured
@@ -226,6 +226,36 @@ def test_an_interrupt():
         timer.join()
         assert count() and (x == 0.9).all()
         assert np.array_equal(compiled(x.copy(), 5), roots(x.copy(), 5))
+
+
+def test_a_handler_that_has_other_threads():
+    """What a signal's handler runs may have threads; the program that waits for it has none before and behind it."""
+    shared: list[int] = []
+
+    def handle(*_):
+        before = count()
+        assert np.array_equal(many(np.full(999, 0.9), 6), roots(np.full(999, 0.9), 6))
+        shared.append(count() - before)
+        ends.start()
+
+    with everything_shared(3) as count:
+        many = capture.compile(roots)
+        many(np.full(999, 0.9), 6)
+        with config.patch(threads=1):
+            alone = capture.compile(lambda x, rounds: roots(x, rounds))
+            for rounds in (6, 7, 8):
+                alone(np.full(999, 0.9), rounds)
+        before = count()
+        starts = threading.Timer(0.1, signal.raise_signal, [signal.SIGUSR1])
+        ends = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
+        known = signal.signal(signal.SIGUSR1, handle)
+        try:
+            starts.start()
+            with pytest.raises(KeyboardInterrupt):
+                alone(np.full(999, 0.9), 2**40)
+        finally:
+            signal.signal(signal.SIGUSR1, known)
+        assert sum(shared) > 0 and count() - before == sum(shared)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

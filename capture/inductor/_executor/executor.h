@@ -240,8 +240,12 @@ int64_t pool_set_waking(int64_t nanoseconds);
 
 /* ------------------------------------------------------------------ shares.c: parts of programs */
 
-/* Let the programs that this thread is about to run have so many threads. */
-void shares_allow(int threads, int64_t share_ns);
+/* Let the programs that this thread is about to run have so many threads; gives what they had. */
+typedef struct {
+    int threads;
+    int64_t share_ns;
+} Allowed;
+Allowed shares_allow(Allowed allowed);
 /* What programs call: run a part over 0 <= i < count on several threads. -1: there are none, nothing has been done;
  * 1: the program leaves; 2: it is interrupted, an exception is set. */
 typedef int (*share_out_type)(Part part, void *context, int64_t count, int64_t grain, int64_t nanoseconds);

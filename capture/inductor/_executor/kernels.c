@@ -144,8 +144,10 @@ Outcome
 run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *last)
 {
     Outcome outcome = DONE;
+    /* A signal's handler, or a function of NumPy's, may run graphs while the program of another one waits for it. */
+    Allowed before = {0};
     if (self->program.shares) {
-        shares_allow(self->threads, self->program.share_ns);
+        before = shares_allow((Allowed){.threads = self->threads, .share_ns = self->program.share_ns});
     }
     for (const Step *step = first, *next; step < last && outcome == DONE; step = next) {
         int64_t nanoseconds = estimate(frame, step), more;
@@ -158,6 +160,9 @@ run_kernels(const Executor *self, Frame *frame, const Step *first, const Step *l
             nanoseconds += more;
         }
         outcome = run_together(self, frame, step, next, nanoseconds);
+    }
+    if (self->program.shares) {
+        shares_allow(before);
     }
     return outcome;
 }

@@ -4,22 +4,22 @@
 #include <stdatomic.h>
 
 /* What the program that this thread runs may have. */
-static _Thread_local int threads_allowed = 1;
-static _Thread_local int64_t least_share_ns;
+static _Thread_local Allowed allowed_now = {.threads = 1};
 
 static atomic_ullong count_of_shares;
 
-void
-shares_allow(int threads, int64_t share_ns)
+Allowed
+shares_allow(Allowed allowed)
 {
-    threads_allowed = threads;
-    least_share_ns = share_ns;
+    Allowed before = allowed_now;
+    allowed_now = allowed;
+    return before;
 }
 
 int
 share_out(Part part, void *context, int64_t count, int64_t grain, int64_t nanoseconds)
 {
-    if (threads_allowed < 2) {
+    if (allowed_now.threads < 2) {
         return -1;
     }
     Work work = {.part = part,
@@ -27,8 +27,8 @@ share_out(Part part, void *context, int64_t count, int64_t grain, int64_t nanose
                  .end = count,
                  .grain = grain,
                  .nanoseconds = nanoseconds,
-                 .share_ns = least_share_ns};
-    int threads = pool_reserve(&work, threads_allowed);
+                 .share_ns = allowed_now.share_ns};
+    int threads = pool_reserve(&work, allowed_now.threads);
     if (threads < 2) {
         return -1;
     }
