@@ -129,7 +129,7 @@ def lay_out(scheduled: Schedule, simd_math: bool, vector_bytes: int) -> Plan:
         for symbol, choice in nest.chosen.items():
             numbers.choose(symbol, choice)
     _allocate_late([*lowered.memory.values(), *_states(partials)], numbers)
-    memories, offsets, arena = _place(scheduled, nests, partials)
+    memories, offsets, arena = _place(scheduled, nests, partials, numbers)
     loops = _add_loops(nests.values(), memories)
     flagged = flagged_nodes(list(nests.values()), lowered.order)
     rendered = Rendered(_c_unit(memories, flagged, numbers, lowered.hints))
@@ -217,7 +217,7 @@ def _is_empty(group: Group) -> bool:
 
 
 def _place(
-    scheduled: Schedule, nests: Mapping[Group, Nest], partials: Partials
+    scheduled: Schedule, nests: Mapping[Group, Nest], partials: Partials, numbers: Numbers
 ) -> tuple[list[Memory], Mapping[Memory, Size], Size]:
     """All memory in use, the offsets of what is in the arena, and the arena's size."""
     lowered = scheduled.lowered
@@ -235,7 +235,7 @@ def _place(
             used[memory] = None
             if memory.kind == "arena":
                 lives[memory] = (lives.get(memory, (0, 0))[0], len(scheduled.steps))
-    offsets, arena = place_in_arena(lives)
+    offsets, arena = place_in_arena(lives, numbers)
     return all_memory(lowered, used), offsets, arena
 
 

@@ -19,6 +19,8 @@ from capture.ir.types import ArrayType, NumberType
 from capture.records import dataclass, field
 
 ALIGNMENT = 64
+LONGEST_SUM = 64
+"""Nodes of the expression of an offset."""
 
 
 @dataclass
@@ -107,10 +109,11 @@ def byte_size(memory: Memory) -> Size:
     return product(memory.shape) * memory.dtype.itemsize
 
 
-def place_in_arena(lives: Mapping[Memory, tuple[int, int]]) -> tuple[dict[Memory, Size], Size]:
+def place_in_arena(lives: Mapping[Memory, tuple[int, int]], numbers: Numbers) -> tuple[dict[Memory, Size], Size]:
     """Offsets of temporaries that live from step to step, and the size of the arena.
 
-    Larger ones first, each at the lowest offset where no other that lives at the same time is in the way.
+    Larger ones first, each at the lowest offset where no other that lives at the same time is in the way. Those of open
+    sizes stand behind them in a row; where their sum becomes long it is a number of its own.
     """
     offsets: dict[Memory, Size] = {}
     placed: list[tuple[int, int, tuple[int, int]]] = []
@@ -130,6 +133,10 @@ def place_in_arena(lives: Mapping[Memory, tuple[int, int]]) -> tuple[dict[Memory
         if memory not in offsets:
             offsets[memory] = end
             end = end + (byte_size(memory) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+            if isinstance(end, Expr) and end.nodes > LONGEST_SUM:
+                so_far = Symbol(f"arena_{len(offsets)}", 0)
+                numbers.choose(so_far, Choice(end))
+                end = so_far
     return offsets, end
 
 

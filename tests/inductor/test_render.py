@@ -10,7 +10,7 @@ import pytest
 
 from capture.inductor.compile import load_plan, plan_graph
 from capture.inductor.loops import Memory
-from capture.inductor.memory import place_in_arena
+from capture.inductor.memory import Numbers, place_in_arena
 from capture.inductor.plan import KernelStep
 from tests.inductor.graphs import graph_of
 from tests.inductor.test_kernel_warnings import normalised_in_place, softmax
@@ -98,7 +98,7 @@ def test_static_sizes_need_no_code():
 
 def test_temporaries_share_the_arena():
     a, b, c, d = (Memory(name, "arena", np.dtype("f8"), (100,), (1,)) for name in "abcd")
-    offsets, size = place_in_arena({a: (0, 1), b: (1, 2), c: (2, 3), d: (0, 3)})
+    offsets, size = place_in_arena({a: (0, 1), b: (1, 2), c: (2, 3), d: (0, 3)}, Numbers())
     assert offsets[a] == offsets[c] and len({offsets[a], offsets[b], offsets[d]}) == 3
     assert size == 3 * 832
     assert all(offset % 64 == 0 for offset in offsets.values())

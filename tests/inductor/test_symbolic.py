@@ -223,3 +223,20 @@ def test_what_stands_beside_a_reduction_of_any_length():
     for count in (5, 7, 9, 40_000, 300_000, 1):
         run.on(lambda count=count: (np.linspace(-1.5, 3.0, count),))
     assert run.graphs == 2
+
+
+def test_many_temporaries_of_different_open_sizes():
+    """Where each of them is takes long sums of sizes."""
+    parameters = [f"k{i}" for i in range(12)]
+    lines = [f"def function(x, {', '.join(parameters)}):", "    s = 0.0"]
+    for name in parameters:
+        lines += [
+            f"    y = np.exp(x[{name}:])",
+            "    s = s + (y - y.max()).sum() / (1 + np.sqrt(np.abs(y - y.min())).sum())",
+        ]
+    space = {"np": np}
+    exec("\n".join([*lines, "    return s"]), space)
+    run = captured(space["function"], backend=backends.inductor, dynamic=True, exact=False)
+    for n in (50, 80, 33):
+        run(np.linspace(-1, 1, n), *(i * 7 % 20 + 1 for i in range(12)))
+    assert (run.graphs, run.breaks) == (1, [])
