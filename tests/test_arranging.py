@@ -1,5 +1,7 @@
 """Functions that arrange, choose and count elements, in one graph each, over layouts and dtypes, against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -133,3 +135,23 @@ def test_arrays_without_axes_are_padded(backend):
     run = captured(lambda x: (np.pad(x, 2), np.pad(x[()], ((1, 1),))), backend=backend)
     run(np.array(2.5))
     assert run.graphs == 1
+
+
+WIDTHS = {
+    1: [2, (3, 0), (0, 1)],
+    2: [1, ((2, 0), (0, 3)), ((0, 0), (1, 2)), ((2, 1), (0, 0))],
+    3: [2, ((1, 0), (0, 0), (0, 2))],
+}
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("shape", [(7,), (1,), (5, 9), (2, 1), (3, 4, 5)], ids=str)
+def test_what_is_padded_is_copied_in_runs(mode, shape):
+    for dtype, widths in itertools.product(("i2", "f8", "c16", "?"), WIDTHS[len(shape)]):
+        run = captured(lambda x, widths=widths: np.pad(x, widths, mode=mode), backend=inductor)
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        for each in (x, np.asfortranarray(x), x[::-1]):
+            run(each)
+        assert run.graphs and not run.breaks
+        graph = run.record.graphs[0]
+        assert "concatenate" in str(graph), "the middle is read by an array of places"

@@ -131,6 +131,9 @@ def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, cons
     order = "F" if is_only_f(base) else "C"
     if all(pair == (0, 0) for pair in widths):
         return graph.call("copy", array, order=order)
+    known = is_static((*base.shape, *(width for pair in widths for width in pair))) and 0 not in base.shape
+    if known and base.layout is not None and base.layout.is_c:
+        return _joined(graph, array, widths, mode)
     for axis, (before, after) in enumerate(widths):
         size = base.shape[axis]
         if (before, after) == (0, 0):
@@ -143,6 +146,28 @@ def _pad(graph: Any, array: Any, pad_width: Any, mode: Any = "constant", *, cons
             places = _OPEN_PLACES[mode](graph, size, graph.call("arange", start=-before, stop=size + after))
         array = graph.call("gather", array, places, axes=(axis,), place=axis, order=order)
     return array
+
+
+def _joined(graph: Any, array: Any, widths: Sequence[tuple[Any, Any]], mode: Any) -> Any:
+    """The array between what stands before and behind it along the last axis that is padded: it is copied once, in runs
+    of neighbours, and along the other axes taken from its places on the way.
+    """
+    shape = array.type.shape
+    *others, last = [axis for axis, pair in enumerate(widths) if pair != (0, 0)]
+    places = {axis: np.pad(np.arange(shape[axis]), widths[axis], mode) for axis in (*others, last)}
+    before, middle = widths[last][0], shape[last]
+    parts = []
+    for chosen in (places[last][:before], None, places[last][before + middle :]):
+        if chosen is None or len(chosen):
+            part = array if chosen is None else _taken(graph, array, chosen, last)
+            for axis in others:
+                part = _taken(graph, part, places[axis], axis)
+            parts.append(part)
+    return graph.call("concatenate", *parts, axis=last) if len(parts) > 1 else parts[0]
+
+
+def _taken(graph: Any, array: Any, places: np.ndarray, axis: int) -> Any:
+    return graph.call("gather", array, graph.constant(places), axes=(axis,), place=axis, order="C")
 
 
 def _number(graph: Any, size: Size) -> Any:
