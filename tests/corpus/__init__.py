@@ -32,6 +32,7 @@ MODULES = (
     "records",
     "control",
     "arrays",
+    "people",
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])
