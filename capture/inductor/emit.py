@@ -176,7 +176,7 @@ class Body:
             first, *others = nest.inner
             text = f"{first.symbol.name} - start" if nest.has_chunks else first.symbol.name
             for axis in others:
-                text = f"({text}) * {self.unit.size(axis.size)} + {axis.symbol.name}"
+                text = f"({text}) * ({self.unit.size(axis.size)}) + {axis.symbol.name}"
         if self.lane in value.axes:
             text = f"({text}) * {nest.width} + lane" if text != "0" else "lane"
         return text
@@ -626,8 +626,8 @@ class Body:
     # chunks of a split reduction --------------------------------------------------------------------------------
     def chunk_index(self, chunk: str, row: str) -> str:
         """The place of a chunk's state: rows, then chunks, then lanes."""
-        place = f"{row} * {self.chunks()} + {chunk}"
-        return f"({place}) * {self.unit.size(self.nest.lanes.size)} + block + lane" if self.nest.lanes else place
+        place = f"{row} * ({self.chunks()}) + {chunk}"
+        return f"({place}) * ({self.unit.size(self.nest.lanes.size)}) + block + lane" if self.nest.lanes else place
 
     def chunks(self) -> str:
         return self.unit.size(self.nest.chunks)
