@@ -318,5 +318,5 @@ def _staged(taken: dict[str, float], graph: Any, inputs: tuple[Any, ...]) -> Any
     prepared = stage("prepare", prepare, graph)
     lowered = stage("lower", partial(lower, exact=False), prepared)
     scheduled = stage("schedule", schedule, lowered)
-    plan = stage("render", lay_out, scheduled, found.simd_math)
+    plan = stage("render", lay_out, scheduled, found.simd_math, found.vector_bytes)
     return executor.load(plan, str(stage("compile", cache.load, plan.source, found)))

@@ -432,7 +432,28 @@ def test_a_place_that_is_out_of_bounds_raises_as_in_python():
     run.on(lambda: (np.linspace(0.5, 2.0, 80), 100))
 
 
+def sum_by(iterate, x, n):
+    total = 0.0
+    for item in iterate(n):
+        i = item[0] if type(item) is tuple else item
+        total = total + x[i % 3] * i
+    return total
+
+
+def in_a_loop(x, n):
+    total = 0.0
+    for k in range(5):
+        for i in range(k, 9, n):
+            total = total + x[i % 3] * k
+    return total
+
+
 STEPS = {
+    "loops": lambda x, n: sum_by(lambda n: range(0, 40, n), x, n),
+    "loops over open bounds": lambda x, n: sum_by(lambda n: range(n, 30 + n, n), x, n),
+    "enumerated": lambda x, n: sum_by(lambda n: enumerate(range(0, 40, n)), x, n),
+    "zipped": lambda x, n: sum_by(lambda n: zip(range(0, 40, n), range(50), strict=False), x, n),
+    "within a loop": in_a_loop,
     "up": lambda x, n: x * np.arange(0, 10, n).sum(),
     "down": lambda x, n: x + np.arange(10, 0, -n)[0],
     "all three": lambda x, n: (x, np.arange(n, 3 * n, n)),

@@ -313,8 +313,8 @@ class Inside(Calling):
             values = [way.state.stack[position] for way in ways]
             top = position == len(first.stack) - 1 and frame.code.instructions[head].op == "FOR_ITER"
             if top:
-                entered = self.stream(values[0])
-                stack.append(self._entered_stream(block, place, ways, values))
+                entered = self._stream_before(ways, values)
+                stack.append(self._entered_stream(block, place, ways, entered))
             elif any(isinstance(value, GrowingList) for value in values):
                 stack.append(self._guessed(block, place, ("stack", position), ways, values, "items"))
             else:
@@ -356,12 +356,22 @@ class Inside(Calling):
             return UnknownValue(f"{name} is one thing or another from round to round")
         return self._parameter(block, name, kind, ways, values)
 
-    def _entered_stream(self, block: OpenBlock, place: Any, ways: Sequence[Arrival], values: Sequence[Value]) -> Value:
-        """The iterator of a ``for`` loop, its position being a parameter."""
+    def _stream_before(self, ways: Sequence[Arrival], values: Sequence[Value]) -> Stream:
+        """The iterator of a ``for`` loop, as it is before the first round."""
         if any(value is not values[0] for value in values):
             raise GraphBreak("a loop whose iterator comes in several ways", "loop")
         self._require_own_iterator(values[0])
+        if isinstance(values[0], Stream):
+            return values[0]
+        if len(ways) > 1 or ways[0].side != "jump":
+            raise GraphBreak("a loop that begins in several ways", "loop")
+        self.current = ways[0].block
         stream = self.stream(values[0])
+        ways[0].block = self.current  # whether the loop may begin, as by a step that is not zero, was asked on the way
+        return stream
+
+    def _entered_stream(self, block: OpenBlock, place: Any, ways: Sequence[Arrival], stream: Stream) -> Value:
+        """The iterator in any round, its position being a parameter."""
         parts = [
             self._guessed(block, place, ("stream", number), ways, [part] * len(ways), "i")
             for number, part in enumerate(stream.parts)
