@@ -1,4 +1,4 @@
-"""Benchmarks: ``python -m tests.benchmarks``. They run strict: what fell back to plain Python would be timed as ours."""
+"""Benchmarks: ``python -m tests.benchmarks``. They run strict: what fell back to Python would be timed as ours."""
 
 import os
 
