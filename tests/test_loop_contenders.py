@@ -102,6 +102,15 @@ def test_a_limit_is_said_again_when_it_was_lost():
         pass
 
 
+def test_a_limit_that_was_lost_is_said_at_the_end():
+    with pytest.raises(OverTime), at_most(0.01):
+        try:
+            while True:
+                time.perf_counter()
+        except OverTime:
+            pass
+
+
 def test_torch_takes_part_only_by_name():
     racing, said = chosen(None)
     assert racing[:2] == ["numpy", "capture"] and "torch" not in racing

@@ -121,13 +121,18 @@ def chosen(names: list[str] | None) -> tuple[list[str], list[str]]:
 def at_most(seconds: float) -> Iterator[None]:
     """Raises ``OverTime`` in what takes longer; compilers in Python notice soon, others when they come back to it.
 
-    What is raised in a callback from C is lost, so that it is raised again.
+    What is raised in a callback from C is lost, so that it is raised again, at the end at the latest: what a compiler
+    makes that was interrupted so may be anything, results with no object in them among it.
     """
     if seconds == math.inf:
         yield
         return
 
+    is_over = False
+
     def stop(number: int, frame: Any) -> None:
+        nonlocal is_over
+        is_over = True
         raise OverTime
 
     def lost(raised: Any) -> None:
@@ -143,3 +148,5 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         sys.unraisablehook = hook
+    if is_over:
+        raise OverTime

@@ -123,8 +123,7 @@ class Race:
         first, *others = contender.ways
         try:
             functions = [first(self.program)]
-            with at_most(contender.limit):
-                timed.first = self._checked(contender, functions[0], self.size)
+            timed.first = self._checked(contender, functions[0], self.size, contender.limit)
         except NotExpressible as reason:
             timed.failure = str(reason)
             return []
@@ -137,19 +136,20 @@ class Race:
         for make in others:
             with suppress(Exception, OverTime):
                 function = make(self.program)
-                with at_most(TRIAL), quiet(trial=True):
-                    self._checked(contender, function, "small")
+                with quiet(trial=True):
+                    self._checked(contender, function, "small", TRIAL)
                 if self._checked(contender, function, self.size) < timed.first:
                     functions.append(function)
         timed.ways = [[] for _ in functions]
         return [Way(contender, function, times) for function, times in zip(functions, timed.ways, strict=True)]
 
-    def _checked(self, contender: Contender, function: Function, size: str) -> float:
-        """Seconds of a call that gives what NumPy gives."""
-        seconds, result, args = self._call(contender, function, size)
-        if contender.rounds_otherwise and self.program.chaotic:
-            size = "small"
-            _, result, args = self._call(contender, function, size)
+    def _checked(self, contender: Contender, function: Function, size: str, limit: float = math.inf) -> float:
+        """Seconds of a call that gives what NumPy gives, and takes no longer than ``limit``."""
+        with at_most(limit):
+            seconds, result, args = self._call(contender, function, size)
+            if contender.rounds_otherwise and self.program.chaotic:
+                size = "small"
+                _, result, args = self._call(contender, function, size)
         expected = self.expected[size]
         if not (expected.agrees_returned(result) if contender.is_functional else expected.agrees(result, args)):
             raise Differs("from NumPy")
