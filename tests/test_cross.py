@@ -76,15 +76,17 @@ def test_kernels_compute_them():
     assert {type(step).__name__ for step in runner.plan.steps} == {"KernelStep"}
 
 
-def test_warnings_are_given_at_the_callers_line():
-    compiled = capture.compile(product)
-    with pytest.warns(RuntimeWarning) as found:
-        compiled(np.array([[np.inf, 0.0, 1.0]]), np.array([[0.0, np.inf, 0.0]]))
-    line = product.__code__.co_firstlineno + 1
-    assert {(str(each.message), each.filename, each.lineno) for each in found} == {
-        ("invalid value encountered in multiply", __file__, line)
-    }
-    assert len(compiled.graphs) == 1
+def test_warnings_are_given_at_the_line_of_numpys():
+    compiled = capture.compile(product, fullgraph=True)
+    operands = np.array([[np.inf, 0.0, 1.0]]), np.array([[0.0, np.inf, 0.0]])
+    told = []
+    for function in (product, compiled):
+        with pytest.warns(RuntimeWarning) as found:
+            function(*operands)
+        told.append({(str(each.message), each.filename, each.lineno) for each in found})
+    assert told[0] == told[1]
+    assert {message for message, _, _ in told[0]} == {"invalid value encountered in multiply"}
+
 
 
 @pytest.mark.parametrize("shape", [(5, 2), (5, 4)])
