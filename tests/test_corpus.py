@@ -12,10 +12,10 @@ from tests.corpus import breaking, golden, lifetimes, mutating
 from tests.corpus.worlds import Name, every
 
 NAMES = list(every())
-OF_INSTRUCTIONS = 16
+OF_INSTRUCTIONS = 24
 OF_CHANGES = 24
 """One in so many; another one for each function."""
-OF_FUNCTIONS = 9
+OF_FUNCTIONS = 12
 functions = pytest.mark.parametrize("name", NAMES, ids=str)
 
 

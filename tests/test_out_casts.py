@@ -101,6 +101,8 @@ def test_ufuncs_warn_of_casts_in_their_own_name(function, source, target):
     told = 0
     layouts = ((1, 1), (2, 1), (1, 2))
     for (step, step_out), size, (name, numbers) in itertools.product(layouts, (4, 20_000), NUMBERS.items()):
+        if size > 4 and name in ("too large for both", "small"):
+            continue
         x = spread(numbers, source, size, step)
         y = spread([*numbers[:2], 2.0, 0.5], source, size, step)
         outs = [spread(np.nan_to_num(numbers, posinf=3.0), target, size, step_out) for _ in range(2)]

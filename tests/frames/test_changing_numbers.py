@@ -57,8 +57,11 @@ VALUES = [
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations(name, backend):
-    """Each number after each other, with arrays of several dtypes."""
-    for dtype, values in itertools.product(("f8", "f4", "i8", "i4", "u1", "?"), VALUES):
+    """Each number after each other, with arrays of several dtypes; kernels, which take longer, with half of them."""
+    cases = itertools.product(enumerate(("f8", "f4", "i8", "i4", "u1", "?")), enumerate(VALUES))
+    for (place, dtype), (row, values) in cases:
+        if backend == "inductor" and (place + row) % 2:
+            continue
         run = captured(OPERATIONS[name], backend=BACKENDS[backend], exact=backend == "eager")
         with np.errstate(all="ignore" if backend == "eager" else "warn", under="ignore"):
             for value in values:
