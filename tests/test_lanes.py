@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import threading
@@ -13,6 +12,8 @@ import pytest
 
 import capture
 from capture import backends
+from tests.benchmarks.loops.integers import binary_search, greatest_divisors
+from tests.benchmarks.loops.physics import bisection
 from tests.forced_lanes import counted_lanes, lanes_everywhere
 from tests.helpers import Outcome, captured
 from tests.random_lanes import make_program
@@ -25,41 +26,6 @@ def rng():
 
 
 # Loops that get lanes -------------------------------------------------------------------------------------------------
-def roots(target, out, low, high):
-    for k in range(target.shape[0]):
-        a, b = low, high
-        while b - a > 1e-9:
-            middle = 0.5 * (a + b)
-            if middle * math.exp(middle) < target[k]:
-                a = middle
-            else:
-                b = middle
-        out[k] = 0.5 * (a + b)
-    return out
-
-
-def search(x, keys, found):
-    for k in range(len(keys)):
-        low, high = 0, len(x)
-        while low < high:
-            middle = (low + high) // 2
-            if x[middle] < keys[k]:
-                low = middle + 1
-            else:
-                high = middle
-        found[k] = low
-    return found
-
-
-def divisors(a, b, out):
-    for i in range(a.shape[0]):
-        x, y = a[i], b[i]
-        while y:
-            x, y = y, x % y
-        out[i] = x
-    return out
-
-
 def newton(x, out):
     """Rounds that do not enter the inner loop at all, and what differs from lane to lane before it."""
     for i in range(x.shape[0]):
@@ -190,13 +156,11 @@ def integers(seed, high, *shape):
 
 
 LOOPS = {
-    "roots": (roots, lambda n: (rng().random(n) * 90, np.zeros(n), 0.0, 4.0)),
-    "search": (search, lambda n: (np.sort(rng().random(57)), rng().random(n), np.zeros(n, "i8"))),
-    "search_nothing": (search, lambda n: (np.zeros(0), rng().random(n), np.ones(n, "i8"))),
-    "divisors": (divisors, lambda n: (integers(1, 999, n), integers(2, 999, n), np.zeros(n, "i8"))),
-    "divisors_i4": (
-        divisors, lambda n: (integers(1, 99, n).astype("i4"), integers(2, 99, n).astype("i4"), np.zeros(n, "i4"))
-    ),
+    "roots": (bisection, lambda n: (0.0, 4.0, rng().random(n) * 90, 1e-9)),
+    "search": (binary_search, lambda n: (np.sort(rng().random(57)), rng().random(n))),
+    "search_nothing": (binary_search, lambda n: (np.zeros(0), rng().random(n))),
+    "divisors": (greatest_divisors, lambda n: (integers(1, 999, n), integers(2, 999, n))),
+    "divisors_i4": (greatest_divisors, lambda n: (integers(1, 99, n).astype("i4"), integers(2, 99, n).astype("i4"))),
     "newton": (newton, lambda n: (np.where(rng().random(n) < 0.2, 1.0, rng().random(n)), np.zeros((n, 2)))),
     "every_other": (every_other, lambda n: (integers(4, 60, n), np.zeros(n + 1))),
     "first_above": (first_above, lambda n: (rng().random((n, 9)), 0.8, np.zeros(n, "i8"))),
@@ -278,9 +242,9 @@ def side_by_side(x, out):
 @pytest.mark.parametrize(
     ("function", "arguments", "lanes"),
     [
-        (roots, lambda: LOOPS["roots"][1](200), 1),
-        (divisors, lambda: LOOPS["divisors"][1](200), 1),
-        (search, lambda: (np.sort(rng().random(100_000)), rng().random(50), np.zeros(50, "i8")), 1),
+        (bisection, lambda: LOOPS["roots"][1](200), 1),
+        (greatest_divisors, lambda: LOOPS["divisors"][1](200), 1),
+        (binary_search, lambda: (np.sort(rng().random(100_000)), rng().random(50)), 1),
         (filters, lambda: (rng().random((30, 200)), np.zeros((30, 200))), 1),
         (side_by_side, lambda: (rng().random((30, 200)), np.zeros((30, 200))), 0),
         (polynomial, lambda: (rng().random(30), rng().random(200), np.zeros(200)), 0),

@@ -360,13 +360,12 @@ class Inside(Calling):
         """The iterator of a ``for`` loop, as it is before the first round."""
         if any(value is not values[0] for value in values):
             raise GraphBreak("a loop whose iterator comes in several ways", "loop")
-        self._require_own_iterator(values[0])
         if isinstance(values[0], Stream):
             return values[0]
         if len(ways) > 1 or ways[0].side != "jump":
             raise GraphBreak("a loop that begins in several ways", "loop")
         self.current = ways[0].block
-        stream = self.stream(values[0])
+        stream = self.own_stream(values[0])
         ways[0].block = self.current  # whether the loop may begin, as by a step that is not zero, was asked on the way
         return stream
 
@@ -378,16 +377,17 @@ class Inside(Calling):
         ]
         return stream.at(parts)
 
-    def _require_own_iterator(self, iterator: Value) -> None:
-        """Nobody else goes on with an iterator of Python's, or with those that it goes on with."""
+    def own_stream(self, iterator: Value) -> Stream:
+        """``stream`` of an iterator of Python's with which nobody else goes on, nor with those that it goes on with."""
         if isinstance(iterator, Stream):
-            return
+            return iterator
         own = {id(part) for part in every_part([iterator]) if isinstance(part, IteratorValue)}
         stores = [operand for store in self.tracer.outside.stores for operand in store.operands]
         named = [value for frame in self.tracer.frames for value in _named(frame)]
         held = [*named, *(value for frame in self.tracer.frames for value in frame.stack if value is not iterator)]
         if any(id(part) in own for part in every_part([*stores, *held])):
             raise GraphBreak("an iterator that something else has, too", "loop")
+        return self.stream(iterator)
 
     def _close(self, head: int, backs: list[Arrival]) -> None:
         """The ways back to a head hand over the next round's values; a guess that is too narrow is widened."""
@@ -524,8 +524,7 @@ def _conditional(wanted: bool) -> Any:
 
 
 def _for_iter(inside: Inside, frame: Frame, target: int, arrivals: dict[int | None, list[Arrival]]) -> bool:
-    inside._require_own_iterator(frame.stack[-1])
-    stream = inside.stream(frame.stack[-1])
+    stream = inside.own_stream(frame.stack[-1])
     more = inside.truth(stream.more(inside))
     head = inside.current
     head.end = Branch(more, Jump(""), Jump(""))

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from capture.inductor.programs.copying import copied, entering, with_values
+from capture.inductor.programs.copying import copied, entering, landing_behind
 from capture.inductor.programs.counting import natural_loops
 from capture.inductor.programs.facts import Owners, find_owners, find_users, is_array
 from capture.inductor.programs.ranges import is_int
@@ -210,27 +210,24 @@ class _Writer:
 
 def _changed(program: Program, loop: _Loop, sizes: Sizes) -> Program:
     """The program in which the loop goes through copies, if there are enough rounds for it."""
-    head, exit = loop.head, loop.head.end
-    assert isinstance(exit, Branch)
+    head, landing = loop.head, landing_behind(loop.head, "behind")
     begun: dict[Node, Any] = {node: replace(node) for node in head.parameters}
     asks = _Writer(f"{head.name}_asks")
     enough = _enough(asks, loop, sizes)
     if enough is False:
         return program
-    outside: dict[Node, Any] = {node: replace(node) for node in head.parameters}
-    landing = Block(f"{head.name}_behind", tuple(outside.values()), (), with_values(exit.other, outside))
     parameters = tuple(begun.values())
-    others = _with_copies(loop, landing.name)
-    old = [replace(head, end=replace(exit, other=Jump(landing.name, head.parameters))), *loop.blocks[1:]]
+    others = _with_copies(loop, landing.block.name)
+    old = [landing.head, *loop.blocks[1:]]
     to_others = Jump(others[0].name, parameters)
     end = to_others if enough is True else Branch(enough, to_others, Jump(head.name, parameters))
     asking = Block(asks.name, parameters, tuple(asks.steps), end)
     made: list[Block] = []
     for block in program.blocks:
         if block is head:
-            made += (asking, *others, *(old if enough is not True else ()), landing)
+            made += (asking, *others, *(old if enough is not True else ()), landing.block)
         elif block not in loop.blocks:
-            made.append(entering(with_same(block, outside), head.name, asking.name))
+            made.append(entering(with_same(block, landing.values), head.name, asking.name))
     return replace(program, blocks=tuple(made))
 
 

@@ -24,6 +24,25 @@ class Copied:
     values: Mapping[Node, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where all copies of a loop go on: ``block``, whose parameters stand for the head's from there on (``values``);
+    ``head`` is the loop's own, which goes there too.
+    """
+
+    block: Block
+    values: dict[Node, Any]
+    head: Block
+
+
+def landing_behind(head: Block, name: str) -> Landing:
+    """``name``: of its block, behind the head's."""
+    assert isinstance(head.end, Branch)
+    values: dict[Node, Any] = {node: replace(node) for node in head.parameters}
+    block = Block(f"{head.name}_{name}", tuple(values.values()), (), with_values(head.end.other, values))
+    return Landing(block, values, replace(head, end=replace(head.end, other=Jump(block.name, head.parameters))))
+
+
 def copied(
     blocks: Sequence[Block],
     head: str,

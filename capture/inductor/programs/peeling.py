@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from capture.inductor.programs.copying import copied, with_values
+from capture.inductor.programs.copying import Landing, copied, landing_behind
 from capture.inductor.programs.counting import Counted, find_counted
 from capture.inductor.programs.ranges import affine
 from capture.inductor.programs.repeating import with_same
@@ -93,39 +93,35 @@ def _ends_with_last(step: Node, counted: Counted) -> bool:
 def _apart(program: Program, loop: _Loop) -> Program:
     head, exit = loop.head, loop.head.end
     assert isinstance(exit, Branch) and isinstance(loop.before.end, Jump)
-    outside: dict[Node, Any] = {node: replace(node) for node in head.parameters}
-    landing = Block(f"{head.name}_behind", tuple(outside.values()), (), with_values(exit.other, outside))
-    to_landing = Jump(landing.name, head.parameters)
-    before, other, inside = loop.before, to_landing, dict[Node, Any]()
+    landing = landing_behind(head, "behind")
+    before, other, inside = loop.before, Jump(landing.block.name, head.parameters), dict[Node, Any]()
     condition: Node = exit.condition
     first, last = tuple[Block, ...](), tuple[Block, ...]()
     if loop.whole:
-        last = _copies(loop, "last", to_landing, lambda jump: replace(jump, target=landing.name))
+        last = _copies(loop, "last", landing, lambda jump: replace(jump, target=landing.block.name))
         bound, steps = _less(loop.counted.bound)
         before = replace(before, steps=(*before.steps, *steps))
         condition = replace(condition, args=(loop.counted.counter, bound))
         other = Jump(last[0].name, head.parameters)
         inside = {exit.condition: condition, **{step: step.args[0] for step in loop.whole}}
     if loop.first:
-        first = _copies(loop, "first", to_landing, lambda jump: jump)
+        first = _copies(loop, "first", landing, lambda jump: jump)
         before = replace(before, end=replace(loop.before.end, target=first[0].name))
     main = replace(head, steps=(condition,), end=Branch(condition, exit.then, other))
     made: list[Block] = []
     for block in program.blocks:
         if block is head:
-            made += (*first, main, *last, landing)
+            made += (*first, main, *last, landing.block)
         elif block in loop.blocks:
             made.append(with_same(block, inside))
         else:
-            made.append(with_same(before if block is loop.before else block, outside))
+            made.append(with_same(before if block is loop.before else block, landing.values))
     return replace(program, blocks=tuple(made))
 
 
-def _copies(loop: _Loop, name: str, to_landing: Jump, back: Callable[[Jump], Jump]) -> tuple[Block, ...]:
+def _copies(loop: _Loop, name: str, landing: Landing, back: Callable[[Jump], Jump]) -> tuple[Block, ...]:
     """A round that is no loop, its head first; what it would go round to is what ``back`` makes of that jump."""
-    exit = loop.head.end
-    assert isinstance(exit, Branch)
-    head = replace(loop.head, end=replace(exit, other=to_landing))
+    head = landing.head
     blocks = [head if block is loop.head else block for block in loop.blocks]
     made = copied(blocks, head.name, name, back).blocks
     first = blocks.index(head)

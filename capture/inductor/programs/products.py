@@ -124,6 +124,16 @@ class _Product:
         self.rows = left.sizes[0] if len(left.sizes) == 2 else ""
         self.columns = right.sizes[1] if len(right.sizes) == 2 else ""
 
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return self.function.unit.vector_bytes // SIZES[self.ctype]
+
+    @property
+    def wide(self) -> int:
+        """Columns of the widest panels."""
+        return self.width * self.lanes
+
     def a(self, row: str, place: str) -> str:
         return self.left.element([row, place] if self.rows else [place])
 
@@ -225,44 +235,41 @@ class _Product:
     # blocks -----------------------------------------------------------------------------------------------------
     def by_blocks(self, target: Array) -> None:
         """Blocks of results in registers: four rows at a time, then those that are left."""
-        lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        with self.part_of_rows(BLOCK_TIME / lanes, GRAIN, (self.columns, self.inner)) as (begin, end):
+        with self.part_of_rows(BLOCK_TIME / self.lanes, GRAIN, (self.columns, self.inner)) as (begin, end):
             if self.columns.isdigit():
-                for count, panel in panels_of(int(self.columns), lanes, self.width, 2):
-                    self.panels(target, panel, count, begin, end)
+                for count, panel in panels_of(int(self.columns), self.lanes, self.width, 2):
+                    if panel == self.wide_panel("0"):
+                        self.wide_panels(target, str(count * self.wide), begin, end)
+                    else:
+                        self.panel(target, panel, begin, end)
             else:
-                self.open_panels(target, lanes, begin, end)
+                self.open_panels(target, begin, end)
         self.spend(self.inner, self.columns, self.rows)
 
-    def panels(self, target: Array, panel: Panel, count: int, begin: str, end: str) -> None:
-        """Panels of the widest kind from the first column on, or a single one."""
-        lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        columns, wide = str(count * self.width * lanes), Panel("0", PARTS[0], self.width, str((self.width - 1) * lanes))
-        if panel == wide:
-            with self.brought_near(target, columns, begin, end), self.loop("column", columns, step=self.width * lanes):
-                self.panel(target, replace(panel, at="column"), begin, end)
-        else:
-            self.panel(target, panel, begin, end)
+    def wide_panel(self, at: str) -> Panel:
+        return Panel(at, PARTS[0], self.width, str(self.wide - self.lanes))
 
-    @contextmanager
-    def brought_near(self, target: Array, columns: str, begin: str, end: str) -> Iterator[None]:
-        """Many rows of wide panels; what the block is about stands for fewer, or not at all."""
+    def wide_panels(self, target: Array, columns: str, begin: str, end: str) -> None:
+        """Columns from the first one on, a number of whole panels: of many rows they are brought near first."""
         least = MANY * depth_of(self.function.unit.vector_bytes)
         sizes = (self.rows, MANY), (self.inner, DEEP)
         is_known = self.rows.isdigit() and self.inner.isdigit()
         if not all(_may_be(*size) for size in sizes) or (is_known and int(self.rows) * int(self.inner) <= least):
-            yield
+            self.far_panels(target, columns, begin, end)
             return
-        lines = self.function.lines
         tests = [] if is_known else [f"{self.rows} * {self.inner} > {least}"]
         tests += [f"{size} >= {bound}" for size, bound in sizes if not size.isdigit()]
-        with lines.block(f"if ({' && '.join(tests)})" if tests else ""):
-            self.near_panels(target, columns, begin, end, False)
-        mark = len(lines.lines)
-        with lines.block("else"):
-            yield
         if not tests:
-            del lines.lines[mark:]
+            self.near_panels(target, columns, begin, end, False)
+            return
+        with self.function.lines.block(f"if ({' && '.join(tests)})"):
+            self.near_panels(target, columns, begin, end, False)
+        with self.function.lines.block("else"):
+            self.far_panels(target, columns, begin, end)
+
+    def far_panels(self, target: Array, columns: str, begin: str, end: str) -> None:
+        with self.loop("column", columns, step=self.wide):
+            self.panel(target, self.wide_panel("column"), begin, end)
 
     def near_panels(self, target: Array, columns: str, begin: str, end: str, turned: bool) -> None:
         """Columns from the first one on, a number of whole panels."""
@@ -274,17 +281,15 @@ class _Product:
         ]  # fmt: skip
         self.function.lines.add(f"{panels_name(self.ctype, turned)}({', '.join(arguments)});")
 
-    def open_panels(self, target: Array, lanes: int, begin: str, end: str) -> None:
+    def open_panels(self, target: Array, begin: str, end: str) -> None:
         """Columns whose number is open: wide panels, then single vectors; fewer than those have are left to loops."""
         lines, columns = self.function.lines, self.columns
-        whole, wide = PARTS[0], self.width * lanes
-        with lines.block(f"if ({columns} >= {lanes})"):
-            lines.add(f"const i64 wide = {columns} / {wide} * {wide};")
-            with self.brought_near(target, "wide", begin, end), self.loop("column", "wide", step=wide):
-                self.panel(target, Panel("column", whole, self.width, str(wide - lanes)), begin, end)
-            with self.loop("column", columns, "wide", lanes):
-                lines.add(f"const i64 at = MINIMUM(column, {columns} - {lanes});")
-                self.panel(target, Panel("at", whole, 1, "0"), begin, end)
+        with lines.block(f"if ({columns} >= {self.lanes})"):
+            lines.add(f"const i64 wide = {columns} / {self.wide} * {self.wide};")
+            self.wide_panels(target, "wide", begin, end)
+            with self.loop("column", columns, "wide", self.lanes):
+                lines.add(f"const i64 at = MINIMUM(column, {columns} - {self.lanes});")
+                self.panel(target, Panel("at", PARTS[0], 1, "0"), begin, end)
         with lines.block("else"), self.loop("row", end, begin):
             self.row_by_rows(target)
 
@@ -347,16 +352,15 @@ class _Product:
 
     def dots_of_columns(self, target: Array) -> None:
         """Of each row; of many rows only what is left of turned panels."""
-        lanes = self.function.unit.vector_bytes // SIZES[self.ctype]
-        sizes = (self.rows, MANY), (self.inner, DEEP), (self.columns, self.width * lanes)
+        sizes = (self.rows, MANY), (self.inner, DEEP), (self.columns, self.wide)
         if not all(_may_be(size, least) for size, least in sizes):
             with self.each_row():
                 self.row_of_dots(target, "0")
             return
-        lines, wide = self.function.lines, self.width * lanes
+        lines, wide = self.function.lines, self.wide
         tests = [f"{size} >= {least}" for size, least in sizes if not size.isdigit()]
         others = self.columns, self.inner
-        with self.part_of_rows(BLOCK_TIME / lanes, GRAIN, others) as (begin, end), lines.block():
+        with self.part_of_rows(BLOCK_TIME / self.lanes, GRAIN, others) as (begin, end), lines.block():
             if tests:
                 lines.add(f"const i64 whole = {' && '.join(tests)} ? {self.columns} / {wide} * {wide} : 0;")
             else:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from capture.inductor.programs.copying import copied, entering, with_values
+from capture.inductor.programs.copying import copied, entering, landing_behind, with_values
 from capture.inductor.programs.counting import natural_loops
 from capture.inductor.programs.facts import find_owners, is_array
 from capture.inductor.programs.repeating import with_same
@@ -161,19 +161,15 @@ class _Writer:
 
 
 def _tiled(program: Program, loop: _Loop) -> Program:
-    head, exit = loop.head, loop.head.end
-    assert isinstance(exit, Branch)
-    behind: dict[Node, Any] = {node: replace(node) for node in head.parameters}
-    landing = Block(f"{head.name}_done", tuple(behind.values()), (), with_values(exit.other, behind))
-    whole = replace(head, end=replace(exit, other=Jump(landing.name, head.parameters)))
+    head, landing = loop.head, landing_behind(loop.head, "done")
     made: list[Block] = []
     for block in program.blocks:
         if block is head:
-            made += (*_tiles(loop, landing.name), whole, landing)
+            made += (*_tiles(loop, landing.block.name), landing.head, landing.block)
         elif block in loop.body:
             made.append(block)
         else:
-            made.append(entering(with_same(block, behind), head.name, f"{head.name}_size"))
+            made.append(entering(with_same(block, landing.values), head.name, f"{head.name}_size"))
     return replace(program, blocks=tuple(made))
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capture.inductor.programs.choosing import Chosen
-from capture.inductor.programs.copying import copied, entering, with_values
+from capture.inductor.programs.copying import copied, entering, landing_behind, with_values
 from capture.inductor.programs.counting import Counted, find_counted
 from capture.inductor.programs.facts import find_users
 from capture.inductor.programs.ranges import is_int
@@ -150,11 +150,8 @@ def _asked(places: Mapping[Tested, Linear]) -> dict[tuple[Linear, Node, int], No
 
 # Twice ------------------------------------------------------------------------------------------------------------
 def _twice(chosen: Chosen, loop: _Loop) -> Chosen:
-    head, exit = loop.head, loop.head.end
-    assert isinstance(exit, Branch)
-    outside: dict[Node, Any] = {node: replace(node) for node in head.parameters}
-    landing = Block(f"{head.name}_left", tuple(outside.values()), (), with_values(exit.other, outside))
-    tested = replace(head, end=replace(exit, other=Jump(landing.name, head.parameters)))
+    head, landing = loop.head, landing_behind(loop.head, "left")
+    tested = landing.head
     blocks = [tested if block is head else block for block in loop.blocks]
     sure = copied(
         blocks, head.name, "sure", lambda jump: replace(jump, target=f"{head.name}_sure"), _certain(chosen, loop)
@@ -165,11 +162,11 @@ def _twice(chosen: Chosen, loop: _Loop) -> Chosen:
     made: list[Block] = []
     for block in chosen.program.blocks:
         if block is head:
-            made += (asks, *copies, tested, landing)
+            made += (asks, *copies, tested, landing.block)
         elif block in loop.blocks:
             made.append(block)
         else:
-            made.append(entering(with_same(block, outside), head.name, asks.name))
+            made.append(entering(with_same(block, landing.values), head.name, asks.name))
     supposed = dict(chosen.supposed)
     for step, what in chosen.supposed.items():
         if step in sure.values:

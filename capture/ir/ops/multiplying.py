@@ -113,7 +113,6 @@ def in_loops(graph: Any, name: str, x: Any, y: Any, wanted: ArrayType) -> Any:
             y = graph.call("permute", y, axes=(*range(ndim - 2), ndim - 1, ndim - 2))
         if x.type.ndim > 1 and y.type.ndim > 1:
             x = graph.call("expand", x, axes=(x.type.ndim - 1,))
-        if x.type.ndim > 1 and y.type.ndim > 1:
             y = graph.call("expand", y, axes=(y.type.ndim - 2,))
         prefix = "" if wanted.dtype.kind == "f" else "quiet_"
         terms = graph.call(f"{prefix}terms", x, y)
